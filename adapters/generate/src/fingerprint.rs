@@ -84,7 +84,10 @@ fn read(module: &str) -> Option<BTreeMap<String, String>> {
     let mut lines = module.lines().map(|line| line.trim_end_matches('\r'));
     let total = lines.find_map(|line| line.strip_prefix("// ")?.split_once(" SHA-256 of the list: "))?.1;
     let tools: Vec<&str> = lines.map_while(|line| line.strip_prefix(LINE)).collect();
-    let text: String = tools.iter().map(|line| format!("{LINE}{line}\n")).collect();
+    let mut text = String::new();
+    for line in &tools {
+        text.extend([LINE, line, "\n"]);
+    }
     if hash(text.as_bytes(), 32) != total {
         return None;
     }

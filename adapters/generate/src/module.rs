@@ -373,9 +373,10 @@ impl GeneratedTool {
         let reason = format!("{what} has no type in Rust: {reason}");
         let docs = doc_attributes(&format!("Plain JSON, because {reason}."));
         let ident = format_ident!("{name}");
-        let plain = match name {
-            "Arguments" => quote!(::serde_json::Map<::std::string::String, ::serde_json::Value>),
-            _ => quote!(::serde_json::Value),
+        let plain = if name == "Arguments" {
+            quote!(::serde_json::Map<::std::string::String, ::serde_json::Value>)
+        } else {
+            quote!(::serde_json::Value)
         };
         self.types.push(parse_quote! { #(#docs)* pub type #ident = #plain; });
         self.reasons.push(reason);

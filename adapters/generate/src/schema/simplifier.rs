@@ -100,7 +100,7 @@ impl Simplifier<'_> {
         if let Some(Value::Array(values)) = schema.get("enum") {
             return of_values(values);
         }
-        if let Some(only) = self.only_member(schema) {
+        if let Some(only) = only_member(schema) {
             return self.simplify(&only, name, depth + 1);
         }
         if self.is_object(schema) {
@@ -108,7 +108,7 @@ impl Simplifier<'_> {
             return if allows_null(schema) { or_null(self.define(object, name)) } else { object };
         }
         let branches = branches(schema);
-        if !branches.is_empty() && branches.iter().all(|branch| has_type(branch)) {
+        if !branches.is_empty() && branches.iter().all(has_type) {
             return self.union(&branches, name, depth);
         }
         let types = types(schema);
@@ -183,16 +183,15 @@ impl Simplifier<'_> {
         }
         simple
     }
+}
 
-    /// Returns the only member of `allOf` that says more than a constraint, if the schema itself says nothing more.
-    fn only_member(&self, schema: &Map<String, Value>) -> Option<Value> {
-        let members = schema.get("allOf")?.as_array()?;
-        let mut typed = members.iter().filter(|member| has_type(member));
-        let only = typed.next().filter(|_| typed.next().is_none())?;
-        let is_bare =
-            ["properties", "anyOf", "oneOf", "additionalProperties"].iter().all(|key| !schema.contains_key(*key));
-        let has_fields = |member: &Value| member.get("properties").is_some();
-        let others_have_fields = members.iter().any(|member| !has_type(member) && has_fields(member));
-        (is_bare && !others_have_fields).then(|| only.clone())
-    }
+/// Returns the only member of `allOf` that says more than a constraint, if the schema itself says nothing more.
+fn only_member(schema: &Map<String, Value>) -> Option<Value> {
+    let members = schema.get("allOf")?.as_array()?;
+    let mut typed = members.iter().filter(|member| has_type(member));
+    let only = typed.next().filter(|_| typed.next().is_none())?;
+    let is_bare = ["properties", "anyOf", "oneOf", "additionalProperties"].iter().all(|key| !schema.contains_key(*key));
+    let has_fields = |member: &Value| member.get("properties").is_some();
+    let others_have_fields = members.iter().any(|member| !has_type(member) && has_fields(member));
+    (is_bare && !others_have_fields).then(|| only.clone())
 }
