@@ -5,7 +5,7 @@ use std::fs;
 use mcpwire_generate::{Module, changes};
 use proptest::prelude::*;
 use proptest::sample::select;
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 use serde_json::{Map, Value, json};
 use syn::visit_mut::VisitMut;
 
@@ -135,10 +135,9 @@ impl VisitMut for Docs {
         let markdown = lines.collect::<Vec<_>>().join("\n");
         for event in Parser::new_ext(&markdown, Options::all()) {
             match event {
-                Event::Start(Tag::CodeBlock(CodeBlockKind::Indented | CodeBlockKind::Fenced(_)))
-                | Event::Html(_)
+                Event::Html(_)
                 | Event::InlineHtml(_)
-                | Event::Start(Tag::Image { .. } | Tag::HtmlBlock | Tag::FootnoteDefinition(_)) => {
+                | Event::Start(Tag::CodeBlock(_) | Tag::Image { .. } | Tag::HtmlBlock | Tag::FootnoteDefinition(_)) => {
                     panic!("{event:?}: {markdown}")
                 }
                 Event::Start(Tag::Link { link_type, .. }) => assert_eq!(link_type, LinkType::Autolink, "{markdown}"),
