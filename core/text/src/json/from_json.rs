@@ -222,11 +222,11 @@ impl FromJson for bool {
     const EXPECTED: &'static str = "a boolean";
 
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
-        Ok(match reader.raw()? {
-            "true" => Ok(true),
-            "false" => Ok(false),
-            raw => Err(Mismatch::Type(type_name(raw))),
-        })
+        match reader.next_byte() {
+            Some(b't') => reader.literal("true").map(|()| Ok(true)),
+            Some(b'f') => reader.literal("false").map(|()| Ok(false)),
+            _ => skip_mismatch(reader).map(Err),
+        }
     }
 }
 
@@ -290,7 +290,9 @@ impl<T: FromJson> FromJson for Vec<T> {
         }
         let mut list = Vec::new();
         reader.elements(&mut |reader| {
-            list.extend(T::from_json(reader)?.ok());
+            if let Ok(item) = T::from_json(reader)? {
+                list.push(item);
+            }
             Ok(())
         })?;
         Ok(Ok(list))

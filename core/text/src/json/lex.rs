@@ -17,7 +17,8 @@ pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 /// Returns the offset after the JSON string whose opening quote is at `at`.
 #[inline]
 pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize> {
-    string::skip_escaped(bytes, string::plain_run(bytes, at + 1))
+    let special = string::plain_run(bytes, at + 1);
+    if bytes.get(special) == Some(&b'"') { Ok(special + 1) } else { string::skip_escaped(bytes, special) }
 }
 
 /// Returns the offset after the number that starts at `at`.

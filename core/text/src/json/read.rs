@@ -105,7 +105,7 @@ impl<'de> Reader<'de> {
             self.at = special + 1;
             return Ok(Cow::Borrowed(&self.text[start..special]));
         }
-        let (text, after) = string::read_escaped(self.bytes(), start, special)?;
+        let (text, after) = string::read_escaped(self.text, start, special)?;
         self.at = after;
         Ok(Cow::Owned(text))
     }

@@ -3,7 +3,6 @@
 //! A byte is *special* if it is a quote, a backslash or a control character. All other bytes are *plain*.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::error::{ReadError, Result};
@@ -19,30 +18,28 @@ pub(super) fn skip_escaped(bytes: &[u8], at: usize) -> Result<usize> {
 /// step: 64 KiB.
 const LONG: usize = 64 * 1024;
 
-/// Reads a JSON string that contains escapes. Returns its contents with escapes replaced, and the offset after the
-/// closing quote.
+/// Reads a string that contains escapes from a JSON text. Returns its contents with escapes replaced, and the offset after
+/// the closing quote.
 ///
 /// `start` is the offset after the opening quote, and `special` is the offset that [`plain_run`] returned for it.
 /// Returns an error unless an escape is at this offset.
-pub(super) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize)> {
-    let mut out = Vec::with_capacity((special - start) + 64);
-    out.extend_from_slice(&bytes[start..special]);
-    let end = read_escapes(bytes, special, |c, run| {
-        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+pub(super) fn read_escaped(json: &str, start: usize, special: usize) -> Result<(String, usize)> {
+    let mut out = String::with_capacity((special - start) + 64);
+    out.push_str(&json[start..special]);
+    let end = read_escapes(json.as_bytes(), special, |c, run| {
+        out.push(c);
         if out.capacity() - out.len() < run.len() && out.len() > LONG {
             // Enlarging a long text step by step would copy it and store it in memory twice. Reserved memory that is
             // not used is never touched.
-            out.reserve_exact(bytes.len() - run.start);
+            out.reserve_exact(json.len() - run.start);
         }
-        out.extend_from_slice(&bytes[run]);
+        out.push_str(&json[run]);
     })?;
     // The program may keep the string, so unused capacity is freed.
     if out.capacity() - out.len() > out.len() / 4 {
         out.shrink_to_fit();
     }
-    // Each copied range ends at an ASCII byte, and each escape becomes a whole character. So the result is UTF-8 if
-    // the input was.
-    String::from_utf8(out).map(|text| (text, end)).map_err(|_| ReadError::new("not UTF-8").located(start))
+    Ok((out, end))
 }
 
 /// Reads a JSON string from a quote, backslash or control character at `at` on, and returns the offset after the closing quote.
@@ -56,29 +53,31 @@ fn read_escapes(bytes: &[u8], mut at: usize, mut each: impl FnMut(char, Range<us
             Some(_) => return Err(ReadError::new("a control character in a string").located(at)),
             None => return Err(ReadError::new("the text ends in the middle of a string").located(at)),
         }
-        let (c, after) = escape(bytes, at).ok_or_else(|| ReadError::new("no such escape").located(at))?;
+        let escape = match bytes.get(at + 1) {
+            Some(b'u') => unicode_escape(bytes, at),
+            letter => letter.and_then(|letter| Some((escaped(*letter)?, at + 2))),
+        };
+        let (c, after) = escape.ok_or_else(|| ReadError::new("no such escape").located(at))?;
         at = plain_run(bytes, after);
         each(c, after..at);
     }
 }
 
-/// Returns the character of the escape whose backslash is at `at`, and the offset after the escape. Returns `None` if there is no
-/// such escape.
-fn escape(bytes: &[u8], at: usize) -> Option<(char, usize)> {
-    let c = match bytes.get(at + 1)? {
-        c @ (b'"' | b'\\' | b'/') => char::from(*c),
+/// Returns the character that a backslash and `letter` stand for, or `None` if there is no such escape.
+#[inline]
+fn escaped(letter: u8) -> Option<char> {
+    Some(match letter {
+        b'"' | b'\\' | b'/' => char::from(letter),
         b'n' => '\n',
         b't' => '\t',
         b'r' => '\r',
         b'b' => '\u{8}',
         b'f' => '\u{c}',
-        b'u' => return unicode_escape(bytes, at),
         _ => return None,
-    };
-    Some((c, at + 2))
+    })
 }
 
-/// Returns the character of the `\u` escape at `at`, and the offset after the escape.
+/// Returns the character of the `\u` escape at `at`, and the offset after the escape. Returns `None` if its digits are wrong.
 ///
 /// Replaces a lone surrogate by U+FFFD, so that the rest of the message can still be read.
 fn unicode_escape(bytes: &[u8], at: usize) -> Option<(char, usize)> {
@@ -98,14 +97,24 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// Number of bytes that [`plain_run`] searches word by word before it changes to blocks of 64 bytes: 64. Most strings
+/// Number of bytes that [`long_run`] searches word by word before it changes to blocks of 64 bytes: 64. Most strings
 /// are shorter.
 const NEAR: usize = 64;
 
 /// Returns the offset of the first quote, backslash or control character at or after `at`. Returns the length of
 /// `bytes` if there is none.
 #[inline]
-pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn plain_run(bytes: &[u8], at: usize) -> usize {
+    // Most keys are shorter than eight bytes.
+    match bytes.get(at..).and_then(|rest| rest.first_chunk()).map(|word| first_special(*word)) {
+        Some(Some(special)) => at + special,
+        Some(None) => long_run(bytes, at + 8),
+        None => long_run(bytes, at),
+    }
+}
+
+/// Returns the same offset as [`plain_run`], which calls this function for strings of eight bytes or more.
+fn long_run(bytes: &[u8], mut at: usize) -> usize {
     let far = at + NEAR;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
         if let Some(special) = first_special(*word) {
