@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
 use serde::Serialize;
 
@@ -278,10 +279,9 @@ impl FromJson for ContentBlock {
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         reader.next_byte();
         let start = reader.position();
-        let members = Members::from_json(reader)?.unwrap_or_default();
-        let kind = members.kind.clone();
-        Ok(Ok(members.into_block().unwrap_or_else(|| {
-            let kind = kind.map_or_else(String::new, |kind| kind.as_str().into());
+        let mut members = Members::from_json(reader)?.unwrap_or_default();
+        Ok(Ok(members.take_block().unwrap_or_else(|| {
+            let kind = members.kind.map_or_else(String::new, |kind| kind.as_str().into());
             ContentBlock::Unknown(UnknownContent { kind, raw: Json::trusted(reader.since(start)) })
         })))
     }
@@ -290,28 +290,32 @@ impl FromJson for ContentBlock {
 mcpwire_text::impl_deserialize!(ContentBlock);
 
 impl Members {
-    /// Builds the content block from its members. Returns `None` if the library cannot interpret the block.
-    fn into_block(self) -> Option<ContentBlock> {
-        let Members { kind, text, data, mime_type, uri, annotations, meta, extra, .. } = self;
-        Some(match kind? {
-            ContentKind::Text => TextContent { text: text?, annotations, meta, extra }.into(),
+    /// Builds the content block from its members, which it takes. Returns `None` if the library cannot interpret the block.
+    fn take_block(&mut self) -> Option<ContentBlock> {
+        // The members stay where they are, because moving all of them costs more than taking those of the block.
+        let (annotations, meta, extra) = (self.annotations.take(), self.meta.take(), mem::take(&mut self.extra));
+        Some(match self.kind.as_ref()? {
+            ContentKind::Text => TextContent { text: self.text.take()?, annotations, meta, extra }.into(),
             ContentKind::Image => {
-                let mime_type = mime_type.unwrap_or_default();
-                ImageContent { data: data?, mime_type, annotations, meta, extra }.into()
+                let mime_type = self.mime_type.take().unwrap_or_default();
+                ImageContent { data: self.data.take()?, mime_type, annotations, meta, extra }.into()
             }
             ContentKind::Audio => {
-                let mime_type = mime_type.unwrap_or_default();
-                AudioContent { data: data?, mime_type, annotations, meta, extra }.into()
+                let mime_type = self.mime_type.take().unwrap_or_default();
+                AudioContent { data: self.data.take()?, mime_type, annotations, meta, extra }.into()
             }
             ContentKind::ResourceLink => {
-                let (title, description, size) = (self.title, self.description, self.size);
-                let (uri, icons) = (uri?, self.icons.unwrap_or_default());
-                let name = self.name.unwrap_or_else(|| uri.clone());
+                let (title, description, size) = (self.title.take(), self.description.take(), self.size);
+                let (mime_type, icons) = (self.mime_type.take(), self.icons.take().unwrap_or_default());
+                let uri = self.uri.take()?;
+                let name = self.name.take().unwrap_or_else(|| uri.clone());
                 let link =
                     ResourceLink { uri, name, title, description, mime_type, size, icons, annotations, meta, extra };
                 link.into()
             }
-            ContentKind::Resource => EmbeddedResource { resource: *self.resource?, annotations, meta, extra }.into(),
+            ContentKind::Resource => {
+                EmbeddedResource { resource: *self.resource.take()?, annotations, meta, extra }.into()
+            }
             ContentKind::Other(_) => return None,
         })
     }
