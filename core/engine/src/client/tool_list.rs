@@ -1,8 +1,6 @@
 //! [`ToolList`]: the tools of a server, and whether the list of them is fresh.
 
-use alloc::collections::BTreeMap;
-use alloc::collections::btree_map::Entry;
-use alloc::string::String;
+use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -16,8 +14,8 @@ use mcpwire_types::{ItemList, ListToolsResult, Tool};
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: ItemList<Tool>,
-    /// The position of each tool in `tools`, by name.
-    by_name: BTreeMap<String, usize>,
+    /// The position of each tool in `tools`, sorted by name.
+    by_name: Vec<usize>,
     hints: CacheHints,
     /// Whether a list was loaded, and the server has not reported a change since then.
     ///
@@ -82,18 +80,18 @@ impl ToolList {
     /// Replaces the tools by those of a newly loaded list, and marks the list as fresh. If several tools have the same
     /// name, the first is kept, and the others are moved to [`ItemList::rejected`].
     pub fn replace(&mut self, mut tools: ItemList<Tool>) {
-        let mut by_name = BTreeMap::new();
-        reject(&mut tools, |tool| {
-            let place = by_name.len();
-            match by_name.entry(tool.name.clone()) {
-                Entry::Vacant(entry) => {
-                    entry.insert(place);
-                    None
-                }
-                Entry::Occupied(_) => Some((mem::take(&mut tool.name), "a second tool of this name".into())),
-            }
-        });
-        self.by_name = by_name;
+        self.by_name = sorted_by_name(&tools.items);
+        let is_second = |pair: &&[usize]| tools.items[pair[0]].name == tools.items[pair[1]].name;
+        let mut seconds: Vec<usize> = self.by_name.windows(2).filter(is_second).map(|pair| pair[1]).collect();
+        if !seconds.is_empty() {
+            seconds.sort_unstable();
+            let mut places = 0..;
+            reject(&mut tools, |tool| {
+                let is_second = places.next().is_some_and(|place| seconds.binary_search(&place).is_ok());
+                is_second.then(|| (mem::take(&mut tool.name), "a second tool of this name".into()))
+            });
+            self.by_name = sorted_by_name(&tools.items);
+        }
         // The list exists as long as the connection, and a program may have many connections. So unused capacity is
         // freed.
         tools.items.shrink_to_fit();
@@ -129,7 +127,9 @@ impl ToolList {
 
     /// Returns the tool with this name, or `None` if the list does not contain the tool.
     pub fn get(&self, tool: &str) -> Option<&Tool> {
-        self.tools.items.get(*self.by_name.get(tool)?)
+        let tools = &self.tools.items;
+        let found = self.by_name.binary_search_by_key(&tool, |place| &*tools[*place].name).ok()?;
+        tools.get(self.by_name[found])
     }
 
     /// Returns whether the server has a tool of this name, or `None` if this list cannot tell.
@@ -145,10 +145,15 @@ impl ToolList {
     }
 }
 
+/// Returns the positions of the tools, sorted by name. Tools of the same name stay in their order.
+fn sorted_by_name(tools: &[Tool]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..tools.len()).collect();
+    places.sort_by(|a, b| tools[*a].name.cmp(&tools[*b].name));
+    places
+}
+
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
     use mcpwire_text::json::Json;
     use mcpwire_text::json::item_list::truncate;
