@@ -1,6 +1,7 @@
 //! [`ReplySlots`]: stores the replies to pending requests until the callers take them.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use mcpwire_core::{Reply, RequestKey};
 
@@ -16,7 +17,7 @@ pub struct ReplySlot<W> {
 /// The pending requests of the program by request key. A reply to a request without a slot is dropped.
 #[derive(Debug)]
 pub struct ReplySlots<W> {
-    slots: HashMap<RequestKey, ReplySlot<W>>,
+    slots: HashMap<RequestKey, ReplySlot<W>, BuildHasherDefault<KeyHasher>>,
     /// Whether an empty table keeps its buffer for the next request.
     keeps_memory: bool,
 }
@@ -24,9 +25,30 @@ pub struct ReplySlots<W> {
 /// Maximum capacity of the buffer that an empty table keeps. A larger buffer is freed.
 const MAX_RETAINED: usize = 64;
 
+/// Hashes request keys by a multiplication. Neither the server nor the program chooses them: the session counts them.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        // The golden ratio spreads numbers that follow each other over the high bits, which the table uses, too.
+        self.0 = (self.0 ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 impl<W> Default for ReplySlots<W> {
     fn default() -> Self {
-        ReplySlots { slots: HashMap::new(), keeps_memory: false }
+        ReplySlots { slots: HashMap::default(), keeps_memory: false }
     }
 }
 
@@ -70,7 +92,7 @@ impl<W> ReplySlots<W> {
     /// Frees the buffer of an empty table. A buffer for at most [`MAX_RETAINED`] slots is kept while `keeps_memory` is set.
     fn release_buffers(&mut self) {
         if self.slots.is_empty() && !(self.keeps_memory && self.slots.capacity() <= MAX_RETAINED) {
-            self.slots = HashMap::new();
+            self.slots = HashMap::default();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`]: a reference that keeps the
 //! connection alive.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -149,6 +150,10 @@ impl Drop for Waiter<'_> {
             let mut state = self.shared.lock();
             let removed = state.waiters.remove(&key);
             state.wakers.unused.extend(removed.flatten());
+            if state.waiters.is_empty() {
+                // An empty map keeps memory for eleven waiters, and a program may have many connections.
+                state.waiters = BTreeMap::new();
+            }
         }
     }
 }
