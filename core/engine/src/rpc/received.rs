@@ -136,7 +136,7 @@ impl Response {
 /// message with an id and one of these keys is a response, even if it also has a method.
 pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
     if let Some((id, result)) = usual_start(bytes) {
-        return response(id, Some(result), true);
+        return ReceivedKind::Response(Response { id, result: Some(result), is_usual: true });
     }
     // An `id` after the parameters would make the message a request.
     if let Some((method, params)) = usual_notification(bytes)
@@ -162,7 +162,7 @@ pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
             }
             // Reading past a long result costs as much as half of decoding it, so the end of the message is read first.
             if let Some(id) = id.as_ref().map(id_text).or_else(|| last_id(bytes)) {
-                return response(id, result, false);
+                return response(id, result);
             }
         }
         let Some(value) = list.value() else { break };
@@ -181,24 +181,25 @@ pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
         (Some(id), Some(method)) if !has_outcome => ReceivedKind::Request { id, method },
         // An object with only an id is treated as a response, so that the request with this id fails now instead of
         // timing out.
-        (Some(id), _) => response(id_text(&id), result, false),
+        (Some(id), _) => response(id_text(&id), result),
         (None, None) if has_outcome => ReceivedKind::OrphanError,
         (None, None) => ReceivedKind::Invalid,
     }
 }
 
 /// Returns the id, and the offset of the result, if a response starts with the keys `jsonrpc`, `id` and `result` in
-/// this order, as most servers write them. Returns `None` for any other message.
+/// this order, and the id consists of digits, as most servers write them. Returns `None` for any other message.
 ///
 /// Comparing these keys in place of reading them, here and in [`decode`](super::decode), saves 2,000 instructions a response, a
 /// fifth of a call.
-fn usual_start(bytes: &[u8]) -> Option<(WireId<'_>, usize)> {
+fn usual_start(bytes: &[u8]) -> Option<(u64, usize)> {
     const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
     const BETWEEN: &[u8] = br#","result":"#;
     let rest = bytes.strip_prefix(BEFORE)?;
     let digits = rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count();
     let (id, rest) = rest.split_at(digits);
-    (digits > 0 && rest.starts_with(BETWEEN)).then_some((WireId(id), BEFORE.len() + digits + BETWEEN.len()))
+    let id = id.iter().try_fold(0u64, |id, digit| id.checked_mul(10)?.checked_add(u64::from(digit - b'0')))?;
+    (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
 }
 
 /// Returns the method, and the offset of the parameters, if a message starts with the keys `jsonrpc`, `method` and `params`
@@ -215,11 +216,10 @@ pub(super) fn usual_notification(bytes: &[u8]) -> Option<(MethodName, usize)> {
     rest[len..].starts_with(BETWEEN).then_some((MethodName(method), BEFORE.len() + len + BETWEEN.len()))
 }
 
-/// Returns the kind of a response with this id. `result` is the offset of its result, and `is_usual` whether only `jsonrpc`
-/// and `id` precede it.
-fn response(id: WireId<'_>, result: Option<usize>, is_usual: bool) -> ReceivedKind {
+/// Returns the kind of a response with this id. `result` is the offset of its result.
+fn response(id: WireId<'_>, result: Option<usize>) -> ReceivedKind {
     match id.number() {
-        Some(id) => ReceivedKind::Response(Response { id, result, is_usual }),
+        Some(id) => ReceivedKind::Response(Response { id, result, is_usual: false }),
         None if id.is_null() => ReceivedKind::OrphanError,
         None => ReceivedKind::ForeignResponse,
     }
