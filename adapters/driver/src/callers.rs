@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{Notification, Reply, RequestKey};
 
@@ -14,9 +14,9 @@ const MAX_REPORTS: usize = 64;
 
 impl State {
     /// Registers a caller that waits for the reply to a request. If `wants_reports`, the caller also receives the progress
-    /// notifications and task statuses of the request.
-    pub(crate) fn add_caller(&mut self, key: RequestKey, wants_reports: bool) {
-        self.callers.add(key, Caller { waker: None, reports: wants_reports.then(VecDeque::new) });
+    /// notifications and task statuses of the request. `waker` wakes its task. `None` if the task will poll for the reply first.
+    pub(crate) fn add_caller(&mut self, key: RequestKey, wants_reports: bool, waker: Option<Waker>) {
+        self.callers.add(key, Caller { waker, reports: wants_reports.then(VecDeque::new) });
     }
 
     /// Takes the reply to a request, and the progress notifications and task statuses that have arrived since the last poll.

@@ -40,16 +40,23 @@ impl OperationRunner {
                 // The reply is decoded here, without the lock.
                 operation.receive(&mut reply);
                 self.pending = None;
+                if let Some(output) = operation.take_output() {
+                    return Poll::Ready(Ok(output));
+                }
             }
             let step = connection.with_state(|state, now| {
                 let step = operation.poll(&mut state.connection.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
-                    state.add_caller(key, self.wants_reports);
+                    state.add_caller(key, self.wants_reports, Some(cx.waker().clone()));
                 }
                 step
             });
             match step {
-                Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
+                // The reply cannot have arrived: only the driver handles replies, and it then wakes this task.
+                Step::Wait(key) => {
+                    self.pending = Some(PendingReply::new(connection, key));
+                    return Poll::Pending;
+                }
                 // Nothing to do: the driver reads all input anyway.
                 Step::Drain => {}
                 Step::Done(result) => return Poll::Ready(result.map_err(|error| connection.error(error))),

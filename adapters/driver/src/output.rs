@@ -43,6 +43,9 @@ impl Output {
         cx: &mut Context<'_>,
         traced: Option<&mut TracedBytes>,
     ) -> bool {
+        if engine.transmit().is_empty() && !self.needs_flush {
+            return false;
+        }
         // The program may have implemented the writer. A panic of the writer must not reach the caller of a request.
         let failure = match catch_panic(|| self.write_and_flush(engine, cx, traced)) {
             Ok(Ok(written)) => return written,

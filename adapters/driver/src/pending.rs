@@ -42,7 +42,7 @@ impl<M: Method> Pending<M> {
     ) -> Result<Self, Error> {
         let result = connection.with_state(|state, now| {
             let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
-            state.add_caller(ticket.key(), !callbacks.is_empty());
+            state.add_caller(ticket.key(), !callbacks.is_empty(), None);
             Ok(ticket)
         });
         let ticket = result.map_err(|error: RequestError| connection.error(error))?;

@@ -189,6 +189,9 @@ impl McpClient {
                 Step::Wait(key) => {
                     let mut reply = self.connection.wait(key, "a request", on_report)?;
                     operation.receive(&mut reply);
+                    if let Some(output) = operation.take_output() {
+                        return Ok(output);
+                    }
                 }
                 Step::Drain => self.connection.catch_up(),
                 Step::Done(result) => return result.map_err(|error| self.connection.error(error)),

@@ -42,6 +42,14 @@ pub trait Operation {
 
     /// Decodes `reply`, the reply to the request in the last [`Step::Wait`]. Then poll the operation again.
     fn receive(&mut self, reply: &mut Reply);
+
+    /// Takes the output if the operation has ended with it and needs neither the client nor the engine any more. Returns
+    /// `None` otherwise, and after the output was taken.
+    ///
+    /// An adapter that calls this method after [`Self::receive`] need not poll once more, for which it may need a lock.
+    fn take_output(&mut self) -> Option<Self::Output> {
+        None
+    }
 }
 
 /// What the adapter must do next to advance a state machine, such as [`ToolCall`](super::ToolCall).

@@ -55,6 +55,14 @@ impl<M: Method> RequestState<M> {
             *self = RequestState::Ended(Some(ticket.decode_mut(reply)));
         }
     }
+
+    /// Takes the result of the request. Returns `None` if the request has not ended, or has failed.
+    pub(super) fn take_result(&mut self) -> Option<M::Result> {
+        match self {
+            RequestState::Ended(result) => result.take_if(|result| result.is_ok())?.ok(),
+            _ => None,
+        }
+    }
 }
 
 /// An operation that sends one request of the method `M` by calling a function `F`, and ends with its result.
@@ -84,6 +92,10 @@ impl<M: Method, F: Fn(&mut Calls<'_>, Timestamp) -> Result<Ticket<M>, SendError>
 
     fn receive(&mut self, reply: &mut Reply) {
         self.state.receive(reply);
+    }
+
+    fn take_output(&mut self) -> Option<M::Result> {
+        self.state.take_result()
     }
 }
 

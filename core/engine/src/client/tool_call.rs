@@ -90,6 +90,10 @@ impl<M: Method> Operation for ToolCall<M> {
             None => self.state.receive(reply),
         }
     }
+
+    fn take_output(&mut self) -> Option<M::Result> {
+        self.state.take_result()
+    }
 }
 
 /// The part of a tool call that does not depend on its method: decides when to search for the tool, and when to send the
