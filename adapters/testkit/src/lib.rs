@@ -27,6 +27,7 @@
 //! | `authorization` (feature `authorization`; in `mcpwire`: `oauth`) | an authorization server, and MCP servers that require its tokens |
 //! | `simulation` (feature `proptest`) | tests of client code, handlers or servers against generated scripts, which shrink |
 //! | `strategies` (feature `proptest`) | strategies for the protocol's data and messages |
+//! | `robustness` (feature `robustness`) | tests of a server's process: generated calls, and misuse of the protocol |
 //! | `from_bytes` (feature `arbitrary`) | values of these strategies for fuzzers |
 //! | [`VirtualTime`] | a clock, timers and tasks; the time advances only while all tasks wait |
 //! | [`duplex`], [`pipe`] | streams in memory |
@@ -47,6 +48,8 @@ mod kit;
 mod progress_and_responses;
 mod protocol;
 mod response;
+#[cfg(feature = "robustness")]
+pub mod robustness;
 mod serve;
 mod server;
 #[cfg(feature = "proptest")]

@@ -23,16 +23,21 @@
 //! * tools, resources, prompts, the results that contain them, and the capabilities of servers;
 //! * requests of servers to clients (elicitation, sampling, roots), and the answers;
 //! * whole messages of a server, valid and nearly valid;
+//! * the arguments of a tool call, by the input schema of the tool;
 //! * the chunks in which bytes arrive, and delays.
 //!
 //! [`crate::simulation`] has strategies that generate scripts for servers and clients.
 
+mod arguments;
 mod client;
 mod content;
 mod messages;
 mod server;
 mod values;
 
+pub use arguments::arguments;
+#[cfg(feature = "robustness")]
+pub(crate) use arguments::{limits, resolved};
 pub use client::{
     create_message_params, create_message_result, elicit_params, elicit_result, form_schema, list_roots_result, root,
     sampling_message,
