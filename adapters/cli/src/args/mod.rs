@@ -20,7 +20,9 @@ pub(crate) use self::configured::{
     ServerName,
 };
 use self::options::parse_pair;
-pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction, ToolsView, Variable, protocol_name};
+pub(crate) use self::options::{
+    Completed, Options, Saving, Stderr, TaskAction, TestPlan, ToolsView, Variable, protocol_name,
+};
 use self::short_help::SHORT_HELP;
 pub(crate) use self::target::{Named, Place, Target, TlsArgs};
 pub(crate) use self::words::Words;
@@ -221,6 +223,27 @@ pub(crate) enum Command {
     Generate {
         #[command(subcommand)]
         language: Language,
+    },
+    /// Test a server with generated calls and misuse of the protocol, and report what breaks
+    ///
+    /// The server is started for the test, and again whenever it has ended. Its tools are called with valid, nearly valid, large
+    /// and odd arguments, and each finding is shown with the smallest input and a command that repeats it.
+    #[command(
+        override_usage = "mcpwire test [OPTIONS] SERVER",
+        after_help = "Exit status: 0 without failures, 1 with failures; remarks do not count. --timeout limits each call\n\
+            [default: 10 s].\n\n\
+            Examples:\n  \
+            mcpwire test -- python3 server.py\n  \
+            mcpwire test notes --tool search --calls 200 --seed 7"
+    )]
+    Test {
+        /// The server
+        #[arg(value_name = "SERVER")]
+        words: Vec<String>,
+        #[command(flatten)]
+        plan: TestPlan,
+        #[command(flatten)]
+        target: Target,
     },
     /// Print notifications and log messages of a server as they arrive
     #[command(

@@ -32,6 +32,27 @@ pub(crate) struct ToolsView {
     pub(crate) long: bool,
 }
 
+/// The options of `mcpwire test`: what to try, and for how long.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct TestPlan {
+    /// Draw the arguments with this seed, to repeat a test [default: a new one, which the report shows]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Call each tool at most so many times
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) calls: usize,
+    /// Send nothing new after this time
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Also call tools that do not declare that they only read; they may change or delete something
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Call only this tool, even if it does not declare that it only reads; can be repeated
+    #[arg(long = "tool", value_name = "NAME", conflicts_with = "all")]
+    pub(crate) tools: Vec<String>,
+}
+
 /// The kinds of items whose arguments `mcpwire complete` can complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Completed {

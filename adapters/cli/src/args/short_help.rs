@@ -5,7 +5,7 @@ pub(super) const SHORT_HELP: &str = "\
 Talk to MCP servers: see what they offer, call their tools, keep them running
 
 Use a server     info  tools  call  task  resources  read  prompts  prompt
-                 complete  listen  ping  request
+                 complete  listen  ping  request  test
 Configure        server add|import|list|show|enable|disable|remove|logs|doctor
                  secret set|list|remove      login  logout  whoami
 Keep running     hub start|stop|restart|auto|status|logs|run|reload|service

@@ -42,6 +42,7 @@ fn split(line: &str) -> Result<(Option<String>, Vec<String>), String> {
     let split = match parse(line).unwrap_or_else(|error| panic!("{line}: {error}")).command {
         Command::Info(named) => one("info", named),
         Command::Ping(named) => one("ping", named),
+        Command::Test { words, target, .. } => many(Words::only_server("test"), words, target),
         Command::Tools { words, target, .. } => many(Words::TOOLS, words, target),
         Command::Call { words, target, .. } => many(Words::CALL, words, target),
         Command::Read { words, target, .. } => many(Words::READ, words, target),
@@ -62,6 +63,8 @@ fn a_server_is_named_in_the_same_way_in_every_command() {
         ("info --demo", "", ""),
         ("info -- server --verbose", "", ""),
         ("ping calc", "calc", ""),
+        ("test calc --tool echo --seed 7", "calc", ""),
+        ("test --calls 3 -- server x", "", ""),
         ("tools", "", ""),
         ("tools calc", "calc", ""),
         ("tools calc echo", "calc", "echo"),

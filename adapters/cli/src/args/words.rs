@@ -2,7 +2,7 @@
 //!
 //! | command | words |
 //! |---|---|
-//! | `info`, `ping`, `resources`, `prompts`, `listen`, `generate rust` | `SERVER` |
+//! | `info`, `ping`, `resources`, `prompts`, `listen`, `test`, `generate rust` | `SERVER` |
 //! | `tools` | `[SERVER [TOOL]]` |
 //! | `call` | `SERVER TOOL [ARGUMENT]...`, or `TOOL [ARGUMENT]...` for a tool of any configured server |
 //! | `read` | `SERVER URI` |

@@ -11,6 +11,7 @@ mod login;
 mod secret;
 mod server;
 mod shell;
+mod test;
 mod tools;
 
 use crate::args::{Command, Language, Named, Options, Target, Words};
@@ -102,6 +103,10 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
             with_direct(&target, options, None, |server| {
                 generate::rust(server, out.as_deref(), check.as_deref(), options)
             })
+        }
+        Command::Test { words, plan, target } => {
+            let (target, _) = Words::only_server("test").split(target, words)?;
+            test::run(plan, &target, options)
         }
         Command::Listen { words, resources, target } => {
             let (target, _) = Words::only_server("listen").split(target, words)?;

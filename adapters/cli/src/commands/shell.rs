@@ -26,7 +26,7 @@ use crate::text;
 const MOST_LINES: usize = 1_000;
 
 /// Commands whose words begin with a server. In a shell of one server, they need no server.
-const OF_A_SERVER: [&str; 12] = [
+const OF_A_SERVER: [&str; 13] = [
     "info",
     "tools",
     "call",
@@ -39,6 +39,7 @@ const OF_A_SERVER: [&str; 12] = [
     "ping",
     "request",
     "listen",
+    "test",
 ];
 
 /// What the shell itself understands, beside the commands of this program.

@@ -69,6 +69,8 @@ fn each_word_of_a_line_is_completed() {
         ("complete calc ", "prompt resource"),
         ("task calc ", "cancel get result"),
         ("tools --stderr ", "hide show tail"),
+        ("test n", "notes"),
+        ("test calc --se", "--seed --server"),
         ("info --de", "--demo"),
         ("info --js", "--json"),
         ("hub ru", "run"),

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use mcpwire_hub::{ErrorCode, ErrorKind, HubError};
 use mcpwire_tokio::protocol::http::{FailureKind, HttpError, SettingsError};
 use mcpwire_tokio::protocol::{CallError, ConnectError, SendError};
-use mcpwire_tokio::{Cause, Error, HttpSetupError, SpawnErrorKind};
+use mcpwire_tokio::{Cause, Error, HttpSetupError, SpawnError, SpawnErrorKind};
 
 use super::{CONNECTION_FAILED, Code, Failure, Kind, LOGIN_REQUIRED, NOT_CONNECTED, TIMED_OUT, USAGE};
 use crate::text;
@@ -57,6 +57,13 @@ impl Failure {
             message.push_str(advice);
         }
         Self::new(kind, message)
+    }
+}
+
+impl Failure {
+    /// Converts the error of a server process that could not be started.
+    pub(crate) fn from_spawn(error: &SpawnError) -> Self {
+        Self::new(spawn_kind(error.kind()), error.to_string())
     }
 }
 

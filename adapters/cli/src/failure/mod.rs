@@ -16,6 +16,8 @@ use crate::text;
 
 /// Exit status if a tool returned an error result (`isError`). The command has printed the result.
 pub(crate) const TOOL_ERROR: u8 = 1;
+/// Exit status of `mcpwire test` if it has found failures.
+pub(crate) const FINDINGS: u8 = 1;
 /// Exit status of `mcpwire demo-server` if the server cannot listen, read or write.
 pub(crate) const SERVER_FAILED: u8 = 1;
 /// Exit status for an invalid command line or configuration.

@@ -19,10 +19,10 @@ use crate::login::{LoginStore, ServerLogin, secrets_of};
 use crate::text;
 
 /// The server that a command connects to, the options for its HTTP connection, and the secrets to hide in output.
-pub(super) struct Definition {
-    pub(super) server: McpServerDef,
+pub(crate) struct Definition {
+    pub(crate) server: McpServerDef,
     pub(super) http: HttpOptions,
-    pub(super) redactor: Redactor,
+    pub(crate) redactor: Redactor,
     /// The settings of a login. `None` for a server that cannot have one, such as a server process.
     settings: Option<LoginSettings>,
     /// The name of the server if it is configured.
@@ -43,7 +43,7 @@ impl Definition {
     }
 
     /// Creates the definition of the server that the command line selects.
-    pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
+    pub(crate) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
         if let Some(url) = &target.url {
             return Self::at_url(url, target, options);
         }

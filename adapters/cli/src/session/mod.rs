@@ -12,7 +12,7 @@ use mcpwire_tokio::protocol::{
 use serde::Serialize;
 
 pub(crate) use self::configured::{Configured, warn_of_changes};
-pub(crate) use self::definition::login_of;
+pub(crate) use self::definition::{Definition, login_of};
 pub(crate) use self::direct::{Direct, Listener, suggestion};
 use crate::console::Console;
 use crate::failure::Failure;

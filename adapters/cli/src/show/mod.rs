@@ -3,8 +3,10 @@
 //! All data comes from servers, so `text` and `printable` remove its control characters. Styles are always written; the output
 //! stream removes them if colors are off.
 
+mod command_line;
 mod lists;
 mod result;
+mod robustness;
 pub(crate) mod schema;
 mod server;
 mod signature;
@@ -14,8 +16,10 @@ mod tool_views;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::command_line::CommandLines;
 pub(crate) use self::lists::{completion, messages, prompts, rejected, resources, tool, tools};
 pub(crate) use self::result::{LONGEST_MESSAGE, contents, log_message, result, saved_line, task, task_line};
+pub(crate) use self::robustness::robustness;
 pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
 pub(crate) use self::tool_views::{first_sentence, one_line, tool_costs, tool_lines, tool_schemas};
