@@ -28,12 +28,13 @@ pub(super) fn run(plan: &TestPlan, target: &Target, options: &Options) -> Result
     let (console, interrupt) = (Console::new(options), Interrupt::install());
     console.hide(&redactor);
     console.start("connecting");
+    let timeout = options.timeout.unwrap_or(TIMEOUT);
     let mut test = RobustnessTest::new(&server)
         .seed(plan.seed.unwrap_or_else(|| RandomState::new().hash_one(0) % SEEDS))
         .negotiate(options.protocol)
         .calls(plan.calls)
         .time(plan.time)
-        .timeout(options.timeout.unwrap_or(TIMEOUT))
+        .timeout(timeout)
         .tools(&plan.tools)
         .on_progress(|step| console.update(step))
         .stop_when(|| interrupt.was_pressed());
@@ -46,7 +47,7 @@ pub(super) fn run(plan: &TestPlan, target: &Target, options: &Options) -> Result
     if options.stderr == Stderr::Hide {
         report.findings.iter_mut().for_each(|finding| finding.stderr.clear());
     }
-    let commands = CommandLines { target, options, server: &server, opening: &report.opening };
+    let commands = CommandLines { target, options, server: &server, timeout, opening: &report.opening };
     if options.json {
         output::json(&document(&report, &commands, &redactor)?)?;
     } else {
@@ -86,7 +87,7 @@ fn document(report: &Report, commands: &CommandLines<'_>, redactor: &Redactor) -
     let failed = |error: &dyn std::fmt::Display| Failure::output(&io::Error::other(error.to_string()));
     let mut document = serde_json::to_value(report).map_err(|error| failed(&error))?;
     for (place, finding) in document["findings"].as_array_mut().into_iter().flatten().zip(&report.findings) {
-        place["command"] = commands.repeat(&finding.repeat).map_or(Value::Null, Value::from);
+        place["command"] = commands.repeat(finding).map_or(Value::Null, Value::from);
     }
     Json::parse(redactor.redact(&document.to_string())).map_err(|error| failed(&error))
 }

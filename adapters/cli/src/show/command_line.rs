@@ -1,8 +1,9 @@
 //! [`CommandLines`]: command lines of a shell that repeat what a test has sent to a server.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use mcpwire_testkit::robustness::Repeat;
+use mcpwire_testkit::robustness::{Finding, FindingKind, Repeat};
 use mcpwire_tokio::McpServerDef;
 
 use crate::args::{Options, Target, Variable, protocol_name};
@@ -18,22 +19,25 @@ pub(crate) struct CommandLines<'a> {
     pub(crate) target: &'a Target,
     pub(crate) options: &'a Options,
     pub(crate) server: &'a McpServerDef,
+    /// The maximum time of each request in the test.
+    pub(crate) timeout: Duration,
     /// The lines that open a connection.
     pub(crate) opening: &'a [Vec<u8>],
 }
 
 impl CommandLines<'_> {
-    /// Returns a command that sends the same message, or `None` if it would be too long.
-    pub(crate) fn repeat(&self, repeat: &Repeat) -> Option<String> {
-        let command = match repeat {
+    /// Returns a command that sends the message of a finding, or `None` if it would be too long.
+    pub(crate) fn repeat(&self, finding: &Finding) -> Option<String> {
+        let timeout = (finding.kind == FindingKind::Hang).then(|| format!("--timeout {}s", self.timeout.as_secs_f64()));
+        let command = match &finding.repeat {
             Repeat::Call { tool, arguments } => {
                 let words = [quoted(tool.as_bytes()), quoted_json(arguments.get()), "--no-check".to_owned()];
-                self.mcpwire("call", &words)
+                self.mcpwire("call", words.into_iter().chain(timeout))
             }
             Repeat::Request { method, params } => {
                 let mut words = vec![quoted(method.as_bytes())];
                 words.extend(params.as_ref().map(|params| quoted_json(params.get())));
-                self.mcpwire("request", &words)
+                self.mcpwire("request", words.into_iter().chain(timeout))
             }
             Repeat::Lines(lines) => {
                 let lines: Vec<String> = self.opening.iter().chain(lines).map(|line| quoted_line(line)).collect();
@@ -48,7 +52,7 @@ impl CommandLines<'_> {
     }
 
     /// Returns a command line of this tool for the same server, with the options that change the server.
-    fn mcpwire(&self, command: &str, words: &[String]) -> String {
+    fn mcpwire(&self, command: &str, words: impl Iterator<Item = String>) -> String {
         let mut line = format!("mcpwire {command}");
         if let Some(server) = &self.target.server {
             let _ = write!(line, " {}", text::word(server));

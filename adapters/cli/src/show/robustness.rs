@@ -97,7 +97,7 @@ fn write_finding(
     if !finding.is_repeatable {
         writeln!(out, "  It did not happen again with the same input: it depends on earlier messages, or on chance.")?;
     }
-    match commands.repeat(&finding.repeat) {
+    match commands.repeat(finding) {
         Some(command) => writeln!(out, "  repeat: {}", command.cyan()),
         None => writeln!(
             out,

@@ -15,6 +15,7 @@ mod logins {
     mod stored;
 }
 mod messages;
+mod robustness;
 mod running_hub;
 mod secrets;
 mod servers {

@@ -53,6 +53,7 @@ fn remark(kind: FindingKind, what: String, why: &'static str) -> Problem {
 }
 
 const ANSWERS: &str = "JSON-RPC 2.0, section 5: the server must answer each request";
+const IN_TIME: &str = "JSON-RPC 2.0, section 5: the server must answer each request; if this call may take so long, test with a longer timeout";
 const RESPONSES: &str = "basic, \"Responses\": a response must have the id of its request, and either a result or an error with an integer code";
 const STDOUT: &str =
     "basic, \"Transports\", \"stdio\": the server must not write anything to stdout that is not a valid MCP message";
@@ -62,19 +63,26 @@ const OUTPUT: &str =
 const INPUT: &str = "server, \"Tools\", \"Security Considerations\": servers must validate all tool inputs; models and clients rely on the schema";
 const TOOL_ERRORS: &str = "server, \"Tools\", \"Error Handling\": failures of a tool and invalid input are results with isError, which a model can read";
 
-/// Returns the findings that do not depend on the kind of message. `why` says why the server must answer it.
-fn general(observation: &Observation, what: &str, why: &'static str, seconds: f64) -> Vec<Problem> {
+/// Returns the findings that do not depend on the kind of message. `why` says why the server must answer it, and `why_in_time` why
+/// within `seconds`.
+fn general(
+    observation: &Observation,
+    what: &str,
+    why: &'static str,
+    why_in_time: &'static str,
+    seconds: f64,
+) -> Vec<Problem> {
     let Observation { outcome, noise, trace, .. } = observation;
     let mut problems = match outcome {
         Outcome::Ended(how) => vec![failure(FindingKind::Crash, format!("the server {how} after {what}"), why)],
         Outcome::NoAnswer => {
             let text = format!("no answer to {what} within {seconds} s; the server still answers other requests");
-            vec![failure(FindingKind::Hang, text, why)]
+            vec![failure(FindingKind::Hang, text, why_in_time)]
         }
         Outcome::Dead => {
             let text =
                 format!("the server answers nothing any more after {what}, not even a sign of life within {seconds} s");
-            vec![failure(FindingKind::Hang, text, why)]
+            vec![failure(FindingKind::Hang, text, why_in_time)]
         }
         Outcome::Alive | Outcome::Nothing => Vec::new(),
     };
@@ -121,7 +129,7 @@ impl CallJudge {
     /// Returns the findings of a call with these arguments.
     pub(super) fn judge(&self, tool: &Tool, arguments: &Value, id: &Value, observation: &Observation) -> Vec<Problem> {
         let what = format!("a call of `{}`", tool.name);
-        let mut problems = general(observation, &what, ANSWERS, self.seconds);
+        let mut problems = general(observation, &what, ANSWERS, IN_TIME, self.seconds);
         problems.extend(unwanted(&observation.responses, std::slice::from_ref(id), RESPONSES));
         let invalid = match self.validator.validate(&tool.input_schema, &Json::from(arguments)) {
             Ok(()) => Some(None),
@@ -198,7 +206,7 @@ impl CallJudge {
 
 /// Returns the findings of a check of the protocol.
 pub(super) fn judge_check(check: &Check, observation: &Observation, seconds: f64) -> Vec<Problem> {
-    let mut problems = general(observation, check.name, check.why, seconds);
+    let mut problems = general(observation, check.name, check.why, check.why, seconds);
     let allowed = [&check.must_answer[..], &check.may_answer].concat();
     problems.extend(unwanted(&observation.responses, &allowed, check.why));
     for response in &observation.responses {

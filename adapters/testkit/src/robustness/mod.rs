@@ -132,7 +132,8 @@ impl<'a> RobustnessTest<'a> {
         self
     }
 
-    /// Sets the maximum time to wait for an answer. A request without an answer is a finding.
+    /// Sets the maximum time to wait for an answer; 10 seconds by default. A request without an answer is a finding. The handshake may
+    /// take at least 30 seconds, because interpreters take some time to start.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self

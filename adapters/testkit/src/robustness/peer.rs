@@ -11,6 +11,8 @@ use serde_json::{Map, Value, json};
 use super::messages::{Incoming, Response, read};
 use super::process::{Output, ServerProcess};
 
+/// Minimum time for the handshake. Interpreters take some time to start.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The name and version with which a test introduces itself.
 const NAME: &str = "mcpwire-test";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -200,7 +202,7 @@ fn connect(
     let now = || Timestamp::from_origin(start.elapsed());
     let mut config = Config::new(NAME, VERSION);
     config.negotiate = negotiate;
-    config.connect_timeout = opening.timeout;
+    config.connect_timeout = opening.timeout.max(CONNECT_TIMEOUT);
     let mut engine = Engine::new(config);
     let refused = |process: &mut ServerProcess, reason: String| {
         process.wait_for_exit();

@@ -112,7 +112,7 @@ pub struct Finding {
     pub is_repeatable: bool,
     /// Number of other inputs of the test with the same kind of finding for the same tool.
     pub more: usize,
-    /// The last lines that the server wrote to standard error.
+    /// The last lines that the server wrote to standard error, for kinds of findings that they may explain.
     pub stderr: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ use super::judge::{CallJudge, Observation, Outcome, Problem, judge_check};
 use super::messages::Body;
 use super::misuse::{Check, Checks, LONG_LINE, LONG_LINE_CHECK, long_line};
 use super::peer::{OpenError, Opening, Peer, Waited};
-use super::report::{End, Finding, Repeat, Report, TestedTool};
+use super::report::{End, Finding, FindingKind, Repeat, Report, TestedTool};
 use super::shrink::Shrinker;
 use super::{RobustnessError, RobustnessTest};
 
@@ -311,11 +311,17 @@ impl Run<'_, '_> {
                 Some(is_again)
             };
             let is_repeatable = shows(&arguments) == Some(true);
-            let smallest = if is_repeatable {
-                Shrinker { shows: &mut shows, attempts: MOST_ATTEMPTS }.shrink(arguments.clone())
-            } else {
-                arguments.clone()
-            };
+            let mut smallest = arguments.clone();
+            if is_repeatable {
+                smallest = Shrinker { shows: &mut shows, attempts: MOST_ATTEMPTS }.shrink(smallest);
+            }
+            // The time in which the smallest input was found may have been shorter than that of the test.
+            if kind == FindingKind::Hang && timeout < self.opening.timeout {
+                let (problems, ..) = self.call_once(judge, tool, &smallest, self.opening.timeout);
+                if !problems.iter().any(|other| other.kind == kind) {
+                    smallest = arguments.clone();
+                }
+            }
             let repeat = Repeat::Call { tool: tool.name.clone(), arguments: smallest.into() };
             self.found(Some(tool.name.clone()), None, problem, repeat, is_repeatable, stderr);
         }
@@ -356,6 +362,8 @@ impl Run<'_, '_> {
         stderr: Vec<String>,
     ) {
         let Problem { severity, kind, what, why } = problem;
+        let explains = matches!(kind, FindingKind::Crash | FindingKind::Hang | FindingKind::Trace);
+        let stderr = if explains { stderr } else { Vec::new() };
         self.findings.push(Finding { severity, kind, tool, check, what, why, repeat, is_repeatable, more: 0, stderr });
     }
 }

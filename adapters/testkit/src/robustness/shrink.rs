@@ -147,10 +147,18 @@ impl Shrinker<'_> {
         if self.replace(whole, path, 0.into()) {
             return;
         }
-        let Some(whole_number) = number.as_i64() else {
-            let truncated = number.as_f64().map(f64::trunc).and_then(Number::from_f64);
-            let _ = truncated.is_some_and(|truncated| self.replace(whole, path, truncated.into()));
-            return;
+        let whole_number = match (number.as_i64(), number.as_f64()) {
+            (Some(whole_number), _) => whole_number,
+            // A number with a fraction, or one that is written as such, becomes a whole number where that does, too.
+            #[expect(clippy::cast_possible_truncation, reason = "the number is in the range of an `i64`")]
+            (None, Some(number)) if number.abs() < 1e18 => {
+                let whole_number = number.trunc() as i64;
+                if whole_number == 0 || !self.replace(whole, path, whole_number.into()) {
+                    return;
+                }
+                whole_number
+            }
+            _ => return,
         };
         let base = whole.clone();
         let signed = |size: usize| i64::try_from(size).unwrap_or(i64::MAX) * whole_number.signum();
@@ -248,6 +256,7 @@ mod tests {
     #[test]
     fn numbers_come_near_zero_and_arrays_lose_elements() {
         shrinks(json!({"n": -70_000}), |input| input["n"].as_i64().is_some_and(|n| n < -300), &json!({"n": -301}));
+        shrinks(json!({"n": 207.5}), |input| input["n"].as_f64().is_some_and(|n| n > 2.25), &json!({"n": 3}));
         let has_null = |input: &Value| input["list"].as_array().is_some_and(|items| items.contains(&Value::Null));
         shrinks(json!({"list": [1, "b", null, 3, 4]}), has_null, &json!({"list": [null]}));
     }
