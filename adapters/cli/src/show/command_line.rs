@@ -76,7 +76,9 @@ impl CommandLines<'_> {
         if let Some(directory) = &self.target.place.config_dir {
             let _ = write!(line, " --config-dir {}", quoted(directory.to_string_lossy().as_bytes()));
         }
-        let server = self.target.to_words();
+        // As they are, because the command may be a script of several lines.
+        let command: Vec<String> = self.target.command.iter().map(|word| quoted(word.as_bytes())).collect();
+        let server = if command.is_empty() { self.target.to_words() } else { format!("-- {}", command.join(" ")) };
         if server.is_empty() { line } else { format!("{line} {server}") }
     }
 }
@@ -100,15 +102,18 @@ fn quoted(bytes: &[u8]) -> String {
     }
     let mut word = Vec::new();
     let mut text = Vec::new();
+    // A terminal must not act on control characters.
+    let is_control = |c: char| c.is_control() && c != '\n';
     let end_text = |word: &mut Vec<u8>, text: &mut Vec<u8>| {
         for chunk in text.utf8_chunks() {
-            if !chunk.valid().is_empty() {
-                word.extend(format!("'{}'", chunk.valid().replace('\'', r"'\''")).bytes());
+            for part in chunk.valid().split_inclusive(is_control) {
+                let shown = part.trim_end_matches(is_control);
+                if !shown.is_empty() {
+                    word.extend(format!("'{}'", shown.replace('\'', r"'\''")).bytes());
+                }
+                word.extend(escaped(&part.as_bytes()[shown.len()..]));
             }
-            if !chunk.invalid().is_empty() {
-                let octal: String = chunk.invalid().iter().map(|byte| format!("\\{byte:03o}")).collect();
-                word.extend(format!("\"$(printf '{octal}')\"").bytes());
-            }
+            word.extend(escaped(chunk.invalid()));
         }
         text.clear();
     };
@@ -126,6 +131,12 @@ fn quoted(bytes: &[u8]) -> String {
     if word.is_empty() { "''".to_owned() } else { String::from_utf8_lossy(&word).into_owned() }
 }
 
+/// Returns bytes that are not text as a call of `printf`, or nothing if there are none.
+fn escaped(bytes: &[u8]) -> Vec<u8> {
+    let octal: String = bytes.iter().map(|byte| format!("\\{byte:03o}")).collect();
+    if octal.is_empty() { Vec::new() } else { format!("\"$(printf '{octal}')\"").into_bytes() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +148,7 @@ mod tests {
             (&b"plain-word"[..], "plain-word"),
             (b"", "''"),
             (b"it's", r"'it'\''s'"),
+            (b"a\x1b[1m\nb", "'a'\"$(printf '\\033')\"'[1m\nb'"),
             (b"\xffa", "\"$(printf '\\377')\"'a'"),
             (&long, "'{\"a\":\"'\"$(printf %070d 0)\"'\"}'"),
             (&b"[".repeat(100), "\"$(printf %0100d 0 | tr 0 '[')\""),

@@ -18,6 +18,7 @@ fn server(schemas: &str, call: &str) -> String {
 while IFS= read -r line; do
   id=${{line#*\"id\":}}; id=${{id%%[,\}}]*}}
   case $id in [0-9\"-]*) ;; *) continue ;; esac
+  case $line in *'"method":"'*) ;; *) continue ;; esac
   case $line in
     *'"method":"initialize"'*) say '"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"odd","version":"1"}}}}' ;;
     *'"method":"ping"'*) say '"result":{{}}' ;;
@@ -38,11 +39,12 @@ fn test(options: &[&str], script: &str) -> Finished {
     mcpwire(&[&["test", "--seed", "7", "--calls", "16"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// Returns the only finding of this kind in the report of `--json`.
+/// Returns the only finding of this kind in the report of `--json`, for the tool `t` or a check.
 #[track_caller]
-fn finding(report: &Value, kind: &str) -> Value {
+fn finding(report: &Value, kind: &str, place: &str) -> Value {
     let findings = report["findings"].as_array().expect("findings");
-    let found: Vec<&Value> = findings.iter().filter(|finding| finding["kind"] == kind).collect();
+    let is_it = |finding: &&Value| finding["kind"] == kind && (finding["tool"] == place || finding["check"] == place);
+    let found: Vec<&Value> = findings.iter().filter(is_it).collect();
     assert_eq!(found.len(), 1, "{kind}: {findings:#?}");
     found[0].clone()
 }
@@ -63,7 +65,7 @@ fn a_crash_is_found_with_the_shortest_text_and_the_server_is_started_again() {
     );
     let finished = test(&["--json"], &server("", &crash)).exits(1).says_only("");
     let report = finished.json();
-    let crash = finding(&report, "crash");
+    let crash = finding(&report, "crash", "t");
     assert_eq!(crash["repeat"], json!({"call": {"tool": "t", "arguments": {"text": "0".repeat(1_001)}}}));
     assert_eq!(
         [&crash["severity"], &crash["tool"], &crash["is_repeatable"]],
@@ -79,8 +81,8 @@ fn a_crash_is_found_with_the_shortest_text_and_the_server_is_started_again() {
 #[test]
 fn a_call_without_an_answer_is_found_with_the_argument_that_is_missing() {
     let hang = format!(r#"case $line in *'"text":'*) {DONE} ;; esac"#);
-    let report = test(&["--json", "--timeout", "500ms"], &server("", &hang)).exits(1).json();
-    let hang = finding(&report, "hang");
+    let report = test(&["--json", "--timeout", "1s"], &server("", &hang)).exits(1).json();
+    let hang = finding(&report, "hang", "t");
     assert_eq!(hang["repeat"], json!({"call": {"tool": "t", "arguments": {}}}));
     assert!(hang["what"].as_str().expect("a text").contains("still answers other requests"), "{hang}");
     repeat(&hang).exits(5);
@@ -91,38 +93,33 @@ fn results_that_break_the_output_schema_and_invalid_answers_are_found() {
     let schema = r#","outputSchema":{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}"#;
     let result = r#"say '"result":{"content":[],"structuredContent":{"sum":"three"}}'"#;
     let report = test(&["--json"], &server(schema, result)).exits(1).json();
-    let output = finding(&report, "output-schema");
+    let output = finding(&report, "output-schema", "t");
     assert_eq!(output["repeat"], json!({"call": {"tool": "t", "arguments": {}}}));
     assert!(output["what"].as_str().expect("a text").contains("/sum"), "{output}");
     // The server takes everything, although its schema requires a text.
-    assert_eq!(finding(&report, "accepted-invalid")["severity"], "remark");
+    assert_eq!(finding(&report, "accepted-invalid", "t")["severity"], "remark");
     repeat(&output).exits(0).shows(&["three"]);
 
     let both = r#"say '"result":{"content":[]},"error":{"code":1,"message":"no"}'"#;
     let report = test(&["--json"], &server("", both)).exits(1).json();
-    let findings = report["findings"].as_array().expect("findings");
-    assert!(findings.iter().any(|finding| finding["kind"] == "invalid-answer" && finding["tool"] == "t"), "{report}");
+    assert!(finding(&report, "invalid-answer", "t")["what"].as_str().expect("a text").contains("both"), "{report}");
 }
 
 #[test]
 fn noise_and_traces_are_found() {
     let noise = format!("echo starting the work; echo 'Traceback (most recent call last):' >&2; {DONE}");
     let report = test(&["--json", "--tool", "t"], &server("", &noise)).exits(1).json();
-    let of_tool = |kind: &str| {
-        let findings = report["findings"].as_array().expect("findings");
-        findings.iter().find(|finding| finding["kind"] == kind && finding["tool"] == "t").cloned().expect(kind)
-    };
-    assert_eq!(of_tool("noise")["severity"], "failure");
-    assert!(of_tool("noise")["what"].as_str().expect("a text").contains("starting the work"));
-    assert_eq!(of_tool("trace")["severity"], "remark");
+    let noise = finding(&report, "noise", "t");
+    assert_eq!(noise["severity"], "failure");
+    assert!(noise["what"].as_str().expect("a text").contains("starting the work"), "{noise}");
+    assert_eq!(finding(&report, "trace", "t")["severity"], "remark");
 }
 
 #[test]
 fn bytes_that_are_no_message_are_repeated_by_a_pipe() {
     let script = server("", DONE).replace("  case $id in", "  [ \"$line\" = mcpwire ] && exit 9\n  case $id in");
-    let report = test(&["--json", "--calls", "0"], &script).exits(1).json();
-    let crash = finding(&report, "crash");
-    assert_eq!(crash["check"], "a line that is not JSON");
+    let report = mcpwire(&["test", "--json", "--calls", "0", "--", "sh", "-c", &script]).exits(1).json();
+    let crash = finding(&report, "crash", "a line that is not JSON");
     assert_eq!(crash["repeat"], json!({"lines": ["mcpwire"]}));
     repeat(&crash).exits(9).shows(&["\"protocolVersion\":\"2025-11-25\""]);
 }

@@ -1,6 +1,6 @@
 //! [`Inputs`]: the arguments with which a tool is called: valid, nearly valid, large and odd ones.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mcpwire_driver::protocol::{Json, Tool};
 use proptest::strategy::{BoxedStrategy, Strategy as _, ValueTree as _};
@@ -87,7 +87,7 @@ impl Inputs {
             3 => odd(&self.schema, &self.schema, &mut changes),
             _ => {}
         }
-        (changes, number / 4)
+        (alternating(changes), number / 4)
     }
 }
 
@@ -131,6 +131,19 @@ impl Change {
             None => drop(members.remove(last)),
         }
     }
+}
+
+/// Sorts changes so that members take turns: with few calls, each member is changed once before one is changed twice.
+fn alternating(changes: Vec<Change>) -> Vec<Change> {
+    let mut counts: HashMap<Vec<String>, usize> = HashMap::new();
+    let mut ranked: Vec<(usize, Change)> = Vec::new();
+    for change in changes {
+        let count = counts.entry(change.path.clone()).or_default();
+        ranked.push((*count, change));
+        *count += 1;
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, change)| change).collect()
 }
 
 fn set(path: &[String], name: &str, value: Value) -> Change {
@@ -288,6 +301,14 @@ mod tests {
             assert!(validator.validate(&json, &Json::from(&changed)).is_err(), "{changed}");
         }
         assert!(changes.len() >= 20, "{}", changes.len());
+    }
+
+    #[test]
+    fn with_few_calls_each_member_is_changed() {
+        let schema = json!({"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}});
+        let inputs: Vec<Value> = Inputs::new(&tool(&schema), 1).take(8).collect();
+        assert!(inputs.iter().any(|input| input["a"] == i64::MAX), "{inputs:?}");
+        assert!(inputs.iter().any(|input| input["b"].as_str().is_some_and(|text| text.len() == LONG_TEXT)));
     }
 
     #[test]
