@@ -226,10 +226,14 @@ fn large(schema: &Value, root: &Value, changes: &mut Vec<Change>) {
             most.filter(|most| *most <= LONG_TEXT).into_iter().for_each(|most| add(long(most)));
         }
         if is_kind(schema, "integer") || is_kind(schema, "number") {
-            [i64::MAX, i64::MIN, 1 << 53, -1].into_iter().for_each(|number| add(number.into()));
+            for number in [i64::MAX, i64::MIN, 1 << 53, -1] {
+                add(number.into());
+            }
         }
         if is_kind(schema, "number") {
-            [1e308, -1e308, 5e-324].into_iter().for_each(|number| add(number.into()));
+            for number in [1e308, -1e308, 5e-324] {
+                add(number.into());
+            }
         }
         if is_kind(schema, "array") {
             let of_text = schema.get("items").is_none_or(|item| is_kind(resolved(item, root), "string"));
@@ -296,9 +300,9 @@ mod tests {
         let valid = json!({"text": "abc", "kind": "a", "count": 2, "list": [1], "deep": {"on": true}});
         validator.validate(&json, &Json::from(&valid)).expect("valid");
         for change in &changes {
-            let mut changed = valid.clone();
-            change.apply(&mut changed);
-            assert!(validator.validate(&json, &Json::from(&changed)).is_err(), "{changed}");
+            let mut arguments = valid.clone();
+            change.apply(&mut arguments);
+            assert!(validator.validate(&json, &Json::from(&arguments)).is_err(), "{arguments}");
         }
         assert!(changes.len() >= 20, "{}", changes.len());
     }

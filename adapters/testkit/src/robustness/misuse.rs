@@ -48,7 +48,7 @@ pub(super) enum Expected {
 pub(super) struct Checks<'a> {
     peer: &'a Peer,
     next_id: u64,
-    checks: Vec<Check>,
+    made: Vec<Check>,
 }
 
 const RESPONSES: &str =
@@ -64,14 +64,14 @@ const INVALID_PARAMS: &str = "JSON-RPC 2.0, section 5.1: the error for invalid p
 impl<'a> Checks<'a> {
     /// Creates the checks for a server. `call` are the parameters of a call that the test may make.
     pub(super) fn of(peer: &'a Peer, call: Option<&Value>) -> Vec<Check> {
-        let mut checks = Checks { peer, next_id: FIRST_ID, checks: Vec::new() };
+        let mut checks = Checks { peer, next_id: FIRST_ID, made: Vec::new() };
         checks.requests();
         checks.lists_and_names(call);
         checks.calls(call);
         checks.notifications();
         checks.broken_lines();
         checks.many_at_once();
-        checks.checks
+        checks.made
     }
 
     fn server(&self) -> &'a ServerInfo {
@@ -88,7 +88,7 @@ impl<'a> Checks<'a> {
     }
 
     fn add(&mut self, check: Check) {
-        self.checks.push(check);
+        self.made.push(check);
     }
 
     /// Adds a request that the server must answer.
@@ -135,7 +135,7 @@ impl<'a> Checks<'a> {
             let version = self.server().protocol_version.as_str();
             let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
             self.request("a second initialize", "initialize", Some(params), Expected::Anything, RESPONSES);
-            if let Some(last) = self.checks.last_mut() {
+            if let Some(last) = self.made.last_mut() {
                 (last.needs_restart, last.request) = (true, None);
             }
         }

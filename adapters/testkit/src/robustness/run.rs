@@ -10,10 +10,10 @@ use super::inputs::Inputs;
 use super::judge::{CallJudge, Observation, Outcome, Problem, judge_check};
 use super::messages::Body;
 use super::misuse::{Check, Checks, LONG_LINE, LONG_LINE_CHECK, long_line};
+use super::options::{RobustnessError, RobustnessTest};
 use super::peer::{OpenError, Opening, Peer, Waited};
 use super::report::{End, Finding, FindingKind, Repeat, Report, TestedTool};
 use super::shrink::Shrinker;
-use super::{RobustnessError, RobustnessTest};
 
 /// Maximum number of attempts to make an input smaller.
 const MOST_ATTEMPTS: usize = 300;
@@ -40,8 +40,17 @@ struct Run<'a, 't> {
     is_gone: bool,
 }
 
-/// Makes the test.
-pub(super) fn run(test: RobustnessTest<'_>) -> Result<Report, RobustnessError> {
+impl RobustnessTest<'_> {
+    /// Starts the server and tests it. Blocks the thread until the end of the test.
+    ///
+    /// # Errors
+    /// If the server cannot be started, if no connection can be opened, or if it has no tool of a given name.
+    pub fn run(self) -> Result<Report, RobustnessError> {
+        run(self)
+    }
+}
+
+fn run(test: RobustnessTest<'_>) -> Result<Report, RobustnessError> {
     let RobustnessTest { def, negotiate, seed, calls, time, timeout, all_tools, only, mut on_progress, is_stopped } =
         test;
     let opening = Opening { def, negotiate, timeout, is_stopped: &*is_stopped };
@@ -280,15 +289,15 @@ impl Run<'_, '_> {
                 let Some(arguments) = inputs[index].next() else { continue };
                 (self.on_progress)(&format!("calling {} ({} of {calls})", tool.name, round + 1));
                 tested[index].calls += 1;
-                deaths[index] += usize::from(self.call(judge, tool, arguments));
+                deaths[index] += usize::from(self.call(judge, tool, &arguments));
             }
         }
         tested
     }
 
     /// Calls a tool, and records the findings. Returns whether the server has ended or hung.
-    fn call(&mut self, judge: &CallJudge, tool: &Tool, arguments: Value) -> bool {
-        let (problems, outcome, stderr) = self.call_once(judge, tool, &arguments, self.opening.timeout);
+    fn call(&mut self, judge: &CallJudge, tool: &Tool, arguments: &Value) -> bool {
+        let (problems, outcome, stderr) = self.call_once(judge, tool, arguments, self.opening.timeout);
         for mut problem in problems {
             if let Some(known) = self.known(Some(&tool.name), &problem) {
                 known.more += 1;
@@ -310,7 +319,7 @@ impl Run<'_, '_> {
                 }
                 Some(is_again)
             };
-            let is_repeatable = shows(&arguments) == Some(true);
+            let is_repeatable = shows(arguments) == Some(true);
             let mut smallest = arguments.clone();
             if is_repeatable {
                 smallest = Shrinker { shows: &mut shows, attempts: MOST_ATTEMPTS }.shrink(smallest);

@@ -112,7 +112,10 @@ impl Shrinker<'_> {
         }
     }
 
+    /// Makes an array smaller. Long arrays are long because their length shows the finding: then one attempt for each element is too
+    /// much.
     fn shrink_array(&mut self, whole: &mut Value, path: &[Key], length: usize) {
+        const MOST_ELEMENTS: usize = 8;
         let items = |whole: &Value| at(whole, path).and_then(Value::as_array).cloned().unwrap_or_default();
         let (base, all) = (whole.clone(), items(whole));
         let keep = self.smallest(0, length, &mut |keep| replaced(&base, path, all[..keep].to_vec().into()));
@@ -121,8 +124,6 @@ impl Shrinker<'_> {
         let keep =
             self.smallest(0, all.len(), &mut |keep| replaced(&base, path, all[all.len() - keep..].to_vec().into()));
         *whole = replaced(&base, path, all[all.len() - keep..].to_vec().into());
-        // Long arrays are long because their length shows the finding: then one attempt for each element is too much.
-        const MOST_ELEMENTS: usize = 8;
         for index in 0..items(whole).len().min(MOST_ELEMENTS) {
             self.shrink_at(whole, &[path, &[Key::Element(index)]].concat());
         }
@@ -162,9 +163,9 @@ impl Shrinker<'_> {
         };
         let base = whole.clone();
         let signed = |size: usize| i64::try_from(size).unwrap_or(i64::MAX) * whole_number.signum();
-        let size = usize::try_from(whole_number.unsigned_abs()).unwrap_or(usize::MAX).min(i64::MAX as usize);
-        let size = self.smallest(1, size, &mut |size| replaced(&base, path, signed(size).into()));
-        if i64::try_from(size) != Ok(i64::MAX) {
+        let whole_size = usize::try_from(whole_number.unsigned_abs()).unwrap_or(usize::MAX);
+        let size = self.smallest(1, whole_size, &mut |size| replaced(&base, path, signed(size).into()));
+        if size < whole_size {
             *whole = replaced(&base, path, signed(size).into());
         }
     }
