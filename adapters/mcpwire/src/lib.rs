@@ -37,6 +37,7 @@
 //! | `jsonschema` | validates structured output |
 //! | `opentelemetry` | records spans and histograms, and sends the trace context with requests |
 //! | `testkit` | a scripted server and virtual time, for tests; with `http`, servers over HTTP; with `oauth`, protected servers |
+//! | `testkit::robustness` (feature `robustness`) | tests of a server's process with generated calls and misuse of the protocol |
 //! | `testkit::simulation`, `testkit::strategies` (feature `proptest`) | property tests of clients, handlers and servers; `arbitrary`: for fuzzers |
 //!
 //! These features have no module: `messages` connects over whole messages, such as those of a WebSocket; `native-roots` trusts
