@@ -130,6 +130,10 @@ impl<'a> Checks<'a> {
             let meta = json!({"io.modelcontextprotocol/protocolVersion": "1900-01-01"});
             let why = "basic, \"Versioning\": an unsupported revision must be answered with the error -32022";
             self.request("an unknown revision", "server/discover", Some(json!({"_meta": meta})), Expected::Error, why);
+            // The command `request` sets the revision itself.
+            if let Some(last) = self.made.last_mut() {
+                last.request = None;
+            }
         } else {
             let client = json!({"name": "mcpwire-test", "version": "1"});
             let version = self.server().protocol_version.as_str();

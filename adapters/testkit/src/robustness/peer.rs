@@ -84,10 +84,11 @@ impl Peer {
                 "io.modelcontextprotocol/clientInfo": {"name": NAME, "version": VERSION},
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
-            // Servers of the modern protocol need no handshake, and servers of the legacy protocol no `server/discover`.
+            // A legacy server was asked for the modern protocol first, which it needs no more.
             let is_needed = |line: &&[u8]| {
                 let probes = br#""method":"server/discover""#;
-                server.era == Era::Legacy && !line.is_empty() && !line.windows(probes.len()).any(|part| part == probes)
+                let is_probe = server.era == Era::Legacy && line.windows(probes.len()).any(|part| part == probes);
+                !line.is_empty() && !is_probe
             };
             let lines = handshake.sent.split(|byte| *byte == b'\n').filter(is_needed);
             return Ok(Peer {
