@@ -133,7 +133,11 @@ fn quoted(bytes: &[u8]) -> String {
 
 /// Returns bytes that are not text as a call of `printf`, or nothing if there are none.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
-    let octal: String = bytes.iter().map(|byte| format!("\\{byte:03o}")).collect();
+    let mut octal = String::new();
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(octal, "\\{byte:03o}");
+    }
     if octal.is_empty() { Vec::new() } else { format!("\"$(printf '{octal}')\"").into_bytes() }
 }
 

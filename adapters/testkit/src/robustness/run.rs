@@ -245,6 +245,8 @@ impl Run<'_, '_> {
                 }
                 is_again
             };
+            // With a new server, because the command that repeats the finding starts one, too.
+            self.peer = None;
             let is_repeatable = shows(self, LONG_LINE);
             if is_repeatable && is_long {
                 let until = Instant::now() + self.time / 4;
@@ -307,6 +309,8 @@ impl Run<'_, '_> {
             let (mut stderr, kind) = (stderr.clone(), problem.kind);
             let until = Instant::now() + self.time / 4;
             let timeout = self.opening.timeout.min(SHRINK_TIMEOUT);
+            // With a new server, because the command that repeats the finding starts one, too.
+            self.peer = None;
             let mut shows = |input: &Value| {
                 if Instant::now() >= until || (self.opening.is_stopped)() {
                     return None;
