@@ -70,22 +70,18 @@ impl FlowRunner {
         FlowRunner { runtime, client, refusal: None, server_url: "".into(), allows_private_addresses: false }
     }
 
-    /// Allows requests to the host of this MCP server even if its address is private, and to this machine if the server runs on
-    /// it.
-    pub fn server_url(mut self, url: &str) -> Self {
-        self.server_url = url.into();
-        self
+    mcpwire_text::setters! {
+        /// Allows requests to the host of this MCP server even if its address is private, and to this machine if the server runs
+        /// on it.
+        fn server_url(url: &str) => server_url = url.into();
+
+        /// Sets whether requests may go to loopback, private and link-local addresses. Default: `false`.
+        fn allow_private_addresses(allowed: bool) => allows_private_addresses = allowed;
     }
 
     /// Makes all requests fail with this reason, without sending them. `None`, the default, lets them be sent.
     pub(crate) fn refuse_requests(mut self, reason: Option<String>) -> Self {
         self.refusal = reason.map(Arc::from);
-        self
-    }
-
-    /// Sets whether requests may go to loopback, private and link-local addresses. Default: `false`.
-    pub fn allow_private_addresses(mut self, allowed: bool) -> Self {
-        self.allows_private_addresses = allowed;
         self
     }
 

@@ -29,7 +29,7 @@
 // | `tools` | `Tools`: a snapshot of a server's tool list |
 // | `package_name` | returns the package that a command such as `npx` starts, for the name of a server |
 // | `messages` | `MessagesToLines`, `LinesToMessages`: connect the client to a transport of whole messages, such as a WebSocket |
-// | `setters` | macros that define the setters of builders |
+// | `setters` | a macro that defines the setters of builders that have options |
 // | `sync` | helpers for mutexes and wakers |
 // | `streams` | `ReadStream`, `WriteStream`: the byte streams of a connection, for any runtime |
 // | `http` | HTTP clients, access tokens, and the HTTP exchanges of a connection |
@@ -87,6 +87,8 @@ pub use launcher::{LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, S
 #[doc(hidden)]
 pub use lifecycle::Lifecycle;
 pub use mcpwire_core as protocol;
+#[doc(hidden)]
+pub use mcpwire_text::setters;
 pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};

@@ -1,17 +1,4 @@
-//! The macros `setters` and `option_setters` define methods of builders that set one value and return the builder.
-
-/// Defines methods of a builder that set one field and return the builder. Use it inside of an `impl` block.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! setters {
-    ($( $(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*) => $($field:ident).+ = $value:expr; )*) => { $(
-        $(#[$attribute])*
-        pub fn $name(mut self, $($argument: $type),*) -> Self {
-            self.$($field).+ = $value;
-            self
-        }
-    )* };
-}
+//! The macro `option_setters` defines methods of builders that set one option and return the builder.
 
 /// Defines methods of a builder that forward to the methods with the same names of its field `options`, and return the builder.
 #[doc(hidden)]

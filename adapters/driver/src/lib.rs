@@ -60,6 +60,8 @@ mod write_lone_request;
 
 pub use call::{Call, CallFuture, RunningTask, TaskOrResult};
 pub use client::{McpClient, with_client};
+#[doc(hidden)]
+pub use mcpwire_client::setters;
 pub use mcpwire_client::{
     CallbackPanic, CancelledFuture, Cause, ClientHandler, Clock, ConnectOptions, ConnectionEnd, ConnectionEvent,
     ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,

@@ -89,18 +89,14 @@ impl<R> Testkit<R> {
         }
     }
 
-    /// Sets the configuration of new clients, such as their name, protocol revisions and limits. The default is
-    /// [`Config::default`].
-    pub fn config(mut self, config: Config) -> Self {
-        self.config = config;
-        self
-    }
+    mcpwire_driver::setters! {
+        /// Sets the configuration of new clients, such as their name, protocol revisions and limits. The default is
+        /// [`Config::default`].
+        fn config(config: Config) => config = config;
 
-    /// Sets the number of unread bytes that the pipe between client and server holds in each direction. The default is 64 KiB.
-    /// With a small pipe, messages arrive in parts.
-    pub fn capacity(mut self, bytes: usize) -> Self {
-        self.capacity = bytes;
-        self
+        /// Sets the number of unread bytes that the pipe between client and server holds in each direction. The default is 64
+        /// KiB. With a small pipe, messages arrive in parts.
+        fn capacity(bytes: usize) => capacity = bytes;
     }
 
     /// Connects clients over simulated HTTP instead of pipes. `script` configures the HTTP server, for example to turn sessions

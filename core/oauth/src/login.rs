@@ -65,16 +65,15 @@ impl Login {
         Login { discovered, settings, registration, challenged: None, requested_before: None, entropy }
     }
 
-    /// Sets the challenge of the refused request, whose scopes the login requests. `None` if no request was refused.
-    pub fn challenge(mut self, challenge: Option<&BearerChallenge>) -> Self {
-        self.challenged = challenge.and_then(|challenge| challenge.scopes.clone());
-        self
-    }
+    mcpwire_text::setters! {
+        /// Sets the challenge of the refused request, whose scopes the login requests. `None` if no request was
+        /// refused.
+        fn challenge(challenge: Option<&BearerChallenge>)
+            => challenged = challenge.and_then(|challenge| challenge.scopes.clone());
 
-    /// Sets the scopes that the last login requested, even if they were not granted. The new login requests them, too.
-    pub fn requested_before(mut self, scopes: Option<Scopes>) -> Self {
-        self.requested_before = scopes;
-        self
+        /// Sets the scopes that the last login requested, even if they were not granted. The new login requests them,
+        /// too.
+        fn requested_before(scopes: Option<Scopes>) => requested_before = scopes;
     }
 
     fn authorization_endpoint(&self) -> Result<&str, Error> {

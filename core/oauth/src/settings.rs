@@ -60,67 +60,77 @@ impl OAuthSettings {
         }
     }
 
-    /// Replaces the redirect URI, for programs that know their port only after they listen on it.
-    pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {
-        self.redirect_uri = redirect_uri.into();
-        self
-    }
+    mcpwire_text::setters! {
+        /// Replaces the redirect URI, for programs that know their port only after they listen on it.
+        fn redirect_uri(redirect_uri: impl Into<String>) => redirect_uri = redirect_uri.into();
 
-    /// Sets the identifier of a client that is already registered. The client then neither registers itself nor uses a
-    /// metadata document. Default: none.
-    pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
-        self.client_id = Some(client_id.into());
-        self
-    }
+        /// Sets the identifier of a client that is already registered. The client then neither registers itself nor
+        /// uses a metadata document. Default: none.
+        fn client_id(client_id: impl Into<String>) => client_id = Some(client_id.into());
 
-    /// Sets the secret of the registered client. It requires [`client_issuer`](Self::client_issuer), unless the client
-    /// was already used at its authorization server or [`trust_first_issuer`](Self::trust_first_issuer) is set.
-    pub fn client_secret(mut self, secret: Secret) -> Self {
-        self.client_secret = Some(secret);
-        self
-    }
+        /// Sets the secret of the registered client. It requires [`client_issuer`](Self::client_issuer), unless the
+        /// client was already used at its authorization server or [`trust_first_issuer`](Self::trust_first_issuer) is
+        /// set.
+        fn client_secret(secret: Secret) => client_secret = Some(secret);
 
-    /// Sets the method by which the client authenticates, for authorization servers that accept only one method for a
-    /// client.
-    ///
-    /// Default: for a client that registers itself, the method in its registration. For a client with a secret, the
-    /// first suitable method that the authorization server lists.
-    pub fn auth_method(mut self, method: AuthMethod) -> Self {
-        self.auth_method = Some(method);
-        self
+        /// Sets the method by which the client authenticates, for authorization servers that accept only one method for
+        /// a client.
+        ///
+        /// Default: for a client that registers itself, the method in its registration. For a client with a secret, the
+        /// first suitable method that the authorization server lists.
+        fn auth_method(method: AuthMethod) => auth_method = Some(method);
+
+        /// Sets the issuer of the authorization server at which the client is registered. A login at any other
+        /// authorization server fails. Default: none.
+        fn client_issuer(issuer: impl Into<String>) => client_issuer = Some(issuer.into());
+
+        /// Sets whether the client's secret may be sent to the first authorization server that the MCP server names.
+        /// This applies only if [`client_issuer`](Self::client_issuer) is not set. Default: `false`, because a
+        /// malicious MCP server could name its own authorization server and get the secret.
+        fn trust_first_issuer(trusted: bool) => trusts_first_issuer = trusted;
+
+        /// Sets the `https` URL of the client's metadata document (Client ID Metadata Document). Authorization servers
+        /// that support such documents accept this URL as the client's identifier. Default: none.
+        fn client_metadata_url(url: impl Into<String>) => metadata_url = Some(url.into());
+
+        /// Sets the URL of the client's home page, which authorization servers may show to users. Default: none.
+        fn client_uri(url: impl Into<String>) => client_uri = Some(url.into());
+
+        /// Sets the scopes to request, instead of the scopes that the server names. The scopes of challenges are
+        /// requested in addition.
+        fn scopes(scopes: Scopes) => scopes = Some(scopes);
+
+        /// Sets whether the client also registers for the device grant (RFC 8628), which programs without a browser
+        /// need. Default: `false`.
+        fn device_grant(wanted: bool) => device_grant = wanted;
+
+        /// Sets whether the client's registration says that it uses only tokens that are bound to a DPoP key (RFC 9449,
+        /// section 5.2). Default: `false`.
+        fn dpop_bound_tokens(bound: bool) => dpop_bound_tokens = bound;
+
+        /// Sets whether requests omit the parameter `resource`, because some authorization servers, such as Microsoft
+        /// Entra, refuse it. Default: `false`, because the specification requires the parameter.
+        fn omit_resource(omitted: bool) => omit_resource = omitted;
+
+        /// Sets whether to use authorization servers whose metadata does not mention PKCE. Amazon Cognito and Microsoft
+        /// Entra support PKCE without saying so. Default: `false`, because the specification requires such servers to
+        /// be refused.
+        fn assume_pkce(assumed: bool) => assume_pkce = assumed;
+
+        /// Sets whether the issuer in the metadata of an authorization server may be missing, or differ by a slash at
+        /// its end. Default: `false`, because the specification requires an identical issuer.
+        fn lenient_issuer(lenient: bool) => lenient_issuer = lenient;
+
+        /// Sets whether the metadata of an MCP server may always describe a parent of its URL, such as the origin.
+        /// Tokens may then be valid at all servers below that parent.
+        ///
+        /// Default: `false`. Metadata about a parent is then accepted only from the well-known URL of that parent.
+        fn accept_parent_resource(accepted: bool) => accept_parent_resource = accepted;
     }
 
     /// Returns the value of [`auth_method`](Self::auth_method), or `None` if no method is set.
     pub const fn auth_method_of_client(&self) -> Option<AuthMethod> {
         self.auth_method
-    }
-
-    /// Sets the issuer of the authorization server at which the client is registered. A login at any other
-    /// authorization server fails. Default: none.
-    pub fn client_issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.client_issuer = Some(issuer.into());
-        self
-    }
-
-    /// Sets whether the client's secret may be sent to the first authorization server that the MCP server names. This
-    /// applies only if [`client_issuer`](Self::client_issuer) is not set. Default: `false`, because a malicious MCP
-    /// server could name its own authorization server and get the secret.
-    pub fn trust_first_issuer(mut self, trusted: bool) -> Self {
-        self.trusts_first_issuer = trusted;
-        self
-    }
-
-    /// Sets the `https` URL of the client's metadata document (Client ID Metadata Document). Authorization servers that
-    /// support such documents accept this URL as the client's identifier. Default: none.
-    pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
-        self.metadata_url = Some(url.into());
-        self
-    }
-
-    /// Sets the URL of the client's home page, which authorization servers may show to users. Default: none.
-    pub fn client_uri(mut self, url: impl Into<String>) -> Self {
-        self.client_uri = Some(url.into());
-        self
     }
 
     /// Returns a hash of the settings, to detect whether a pending login was begun with other settings. The values of
@@ -175,58 +185,6 @@ impl OAuthSettings {
             }
         }
         hex(&hash.finalize())
-    }
-
-    /// Sets the scopes to request, instead of the scopes that the server names. The scopes of challenges are requested
-    /// in addition.
-    pub fn scopes(mut self, scopes: Scopes) -> Self {
-        self.scopes = Some(scopes);
-        self
-    }
-
-    /// Sets whether the client also registers for the device grant (RFC 8628), which programs without a browser need.
-    /// Default: `false`.
-    pub fn device_grant(mut self, wanted: bool) -> Self {
-        self.device_grant = wanted;
-        self
-    }
-
-    /// Sets whether the client's registration says that it uses only tokens that are bound to a DPoP key (RFC 9449,
-    /// section 5.2). Default: `false`.
-    pub fn dpop_bound_tokens(mut self, bound: bool) -> Self {
-        self.dpop_bound_tokens = bound;
-        self
-    }
-
-    /// Sets whether requests omit the parameter `resource`, because some authorization servers, such as Microsoft
-    /// Entra, refuse it. Default: `false`, because the specification requires the parameter.
-    pub fn omit_resource(mut self, omitted: bool) -> Self {
-        self.omit_resource = omitted;
-        self
-    }
-
-    /// Sets whether to use authorization servers whose metadata does not mention PKCE. Amazon Cognito and Microsoft
-    /// Entra support PKCE without saying so. Default: `false`, because the specification requires such servers to be
-    /// refused.
-    pub fn assume_pkce(mut self, assumed: bool) -> Self {
-        self.assume_pkce = assumed;
-        self
-    }
-
-    /// Sets whether the issuer in the metadata of an authorization server may be missing, or differ by a slash at its
-    /// end. Default: `false`, because the specification requires an identical issuer.
-    pub fn lenient_issuer(mut self, lenient: bool) -> Self {
-        self.lenient_issuer = lenient;
-        self
-    }
-
-    /// Sets whether the metadata of an MCP server may always describe a parent of its URL, such as the origin. Tokens
-    /// may then be valid at all servers below that parent.
-    ///
-    /// Default: `false`. Metadata about a parent is then accepted only from the well-known URL of that parent.
-    pub fn accept_parent_resource(mut self, accepted: bool) -> Self {
-        self.accept_parent_resource = accepted;
-        self
     }
 
     /// Returns the identifier of the registered client, and whether the client has a secret. `None` if

@@ -40,17 +40,13 @@ impl TokenRequest {
         TokenRequest { request, resource: None, scopes: Scopes::new(), is_exchange }
     }
 
-    /// Sets the MCP server for which the token is requested (RFC 8707), as the specification requires. `None` omits the
-    /// parameter.
-    pub fn resource(mut self, resource: Option<String>) -> Self {
-        self.resource = resource;
-        self
-    }
+    mcpwire_text::setters! {
+        /// Sets the MCP server for which the token is requested (RFC 8707), as the specification requires. `None` omits
+        /// the parameter.
+        fn resource(resource: Option<String>) => resource = resource;
 
-    /// Sets the scopes to request. With an empty set, the default, the request has no `scope` parameter.
-    pub fn scopes(mut self, scopes: Scopes) -> Self {
-        self.scopes = scopes;
-        self
+        /// Sets the scopes to request. With an empty set, the default, the request has no `scope` parameter.
+        fn scopes(scopes: Scopes) => scopes = scopes;
     }
 
     /// Removes a further secret from error messages. It is not part of the request, but the server knows it and may
@@ -179,8 +175,8 @@ impl ClientRequest {
         self.step
     }
 
-    /// Prepares the error of a token response for users. Removes the secrets of this request from its text. If the server
-    /// did not accept the client, adds the method by which the client has authenticated itself.
+    /// Prepares the error of a token response for users. Removes the secrets of this request from its text. If the
+    /// server did not accept the client, adds the method by which the client has authenticated itself.
     ///
     /// Servers may quote a request as they received it, so the encoded forms of the secrets are removed, too.
     pub(crate) fn explain(&self, error: Error) -> Error {

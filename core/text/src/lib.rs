@@ -12,6 +12,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod json;
+mod macros;
 mod printable;
 pub mod url;
 

@@ -38,23 +38,16 @@ pub struct LoginRequest {
 }
 
 impl LoginRequest {
-    /// Sets the scopes to ask for, instead of the scopes of the settings or of the server.
-    pub fn scopes(mut self, scopes: Scopes) -> Self {
-        self.scopes = Some(scopes);
-        self
-    }
+    mcpwire_text::setters! {
+        /// Sets the scopes to ask for, instead of the scopes of the settings or of the server.
+        fn scopes(scopes: Scopes) => scopes = Some(scopes);
 
-    /// Sets whether to register the client again, and to ignore the login that waits for the user. Default: `false`.
-    pub fn anew(mut self, anew: bool) -> Self {
-        self.anew = anew;
-        self
-    }
+        /// Sets whether to register the client again, and to ignore the login that waits for the user. Default: `false`.
+        fn anew(anew: bool) => anew = anew;
 
-    /// Lets the secret of the configured client be sent to this issuer, for example because the user has agreed to that after a
-    /// [`ClientIssuerRequired`](crate::LoginError::ClientIssuerRequired).
-    pub fn trust_issuer(mut self, issuer: impl Into<String>) -> Self {
-        self.trusted_issuer = Some(issuer.into());
-        self
+        /// Lets the secret of the configured client be sent to this issuer, for example because the user has agreed to that after
+        /// a [`ClientIssuerRequired`](crate::LoginError::ClientIssuerRequired).
+        fn trust_issuer(issuer: impl Into<String>) => trusted_issuer = Some(issuer.into());
     }
 }
 

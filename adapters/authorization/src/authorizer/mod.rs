@@ -83,36 +83,29 @@ impl OAuthBuilder {
         self
     }
 
-    /// Names the account of the user, for users with several accounts on one server. Each account has its own stored login.
-    /// Default: empty, for users with one account.
-    pub fn account(mut self, account: impl Into<String>) -> Self {
-        self.options.account = account.into();
-        self
-    }
+    mcpwire_text::setters! {
+        /// Names the account of the user, for users with several accounts on one server. Each account has its own stored login.
+        /// Default: empty, for users with one account.
+        fn account(account: impl Into<String>) => options.account = account.into();
 
-    /// Sets where to keep tokens, registrations and keys. Default: in memory, so that they are lost when the program ends.
-    pub fn store(mut self, store: impl TokenStore) -> Self {
-        self.store = Arc::new(store);
-        self
-    }
+        /// Sets where to keep tokens, registrations and keys. Default: in memory, so that they are lost when the program ends.
+        fn store(store: impl TokenStore) => store = Arc::new(store);
 
-    /// Sets how users log in when a request needs a login. Without a prompt, which is the default, such a request fails with
-    /// [`LoginRequired`](crate::LoginRequired).
-    pub fn prompt(mut self, prompt: impl LoginPrompt) -> Self {
-        self.options.prompt = Some(Arc::new(prompt));
-        self
-    }
+        /// Sets how users log in when a request needs a login. Without a prompt, which is the default, such a request fails with
+        /// [`LoginRequired`](crate::LoginRequired).
+        fn prompt(prompt: impl LoginPrompt) => options.prompt = Some(Arc::new(prompt));
 
-    /// Lets the program get tokens without asking a user, for example with client credentials. Default: a user logs in.
-    pub fn machine_grant(mut self, grant: MachineGrant) -> Self {
-        self.options.grant = Some(grant);
-        self
-    }
+        /// Lets the program get tokens without asking a user, for example with client credentials. Default: a user logs in.
+        fn machine_grant(grant: MachineGrant) => options.grant = Some(grant);
 
-    /// Sets the private key by which the client authenticates at the token endpoint (`private_key_jwt`). Default: none.
-    pub fn client_key(mut self, description: ClientKey, key: impl Signer) -> Self {
-        self.options.client_key = Some((description, Arc::new(key)));
-        self
+        /// Sets the private key by which the client authenticates at the token endpoint (`private_key_jwt`). Default: none.
+        fn client_key(description: ClientKey, key: impl Signer)
+            => options.client_key = Some((description, Arc::new(key)));
+
+        /// Sets whether requests to authorization servers may go to loopback, private and link-local addresses. Default: `false`.
+        ///
+        /// The host of the MCP server is always allowed, and so is this machine if the MCP server runs on it.
+        fn allow_private_addresses(allowed: bool) => allows_private_addresses = allowed;
     }
 
     /// Sets whether tokens are bound to a private key (DPoP, RFC 9449), so that a stolen token is useless without the key. An
@@ -128,14 +121,6 @@ impl OAuthBuilder {
     pub fn dpop_key(mut self, key: impl Signer) -> Self {
         self.options.dpop_key = Some(Arc::new(key));
         self.dpop(true)
-    }
-
-    /// Sets whether requests to authorization servers may go to loopback, private and link-local addresses. Default: `false`.
-    ///
-    /// The host of the MCP server is always allowed, and so is this machine if the MCP server runs on it.
-    pub fn allow_private_addresses(mut self, allowed: bool) -> Self {
-        self.allows_private_addresses = allowed;
-        self
     }
 
     /// Builds the authorizer on a runtime. An HTTP client of the runtime sends the requests to the authorization server.

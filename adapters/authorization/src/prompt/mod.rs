@@ -123,29 +123,19 @@ impl Browser {
         Browser { open: Arc::new(open), redirect: Redirect::default(), timeout: Duration::from_secs(300) }
     }
 
-    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers
-    /// want.
-    pub fn host(mut self, host: impl Into<String>) -> Self {
-        self.redirect.host = host.into();
-        self
-    }
+    mcpwire_text::setters! {
+        /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers
+        /// want.
+        fn host(host: impl Into<String>) => redirect.host = host.into();
 
-    /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
-    pub fn port(mut self, port: u16) -> Self {
-        self.redirect.port = port;
-        self
-    }
+        /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
+        fn port(port: u16) => redirect.port = port;
 
-    /// Sets the path of the redirect URI. Default: `/callback`.
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.redirect.path = path.into();
-        self
-    }
+        /// Sets the path of the redirect URI. Default: `/callback`.
+        fn path(path: impl Into<String>) => redirect.path = path.into();
 
-    /// Sets how long to wait for the user. Default: 5 minutes.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
+        /// Sets how long to wait for the user. Default: 5 minutes.
+        fn timeout(timeout: Duration) => timeout = timeout;
     }
 }
 
@@ -203,23 +193,16 @@ impl PasteBack {
         PasteBack { ask: Arc::new(ask), redirect: Redirect::default() }
     }
 
-    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers
-    /// want.
-    pub fn host(mut self, host: impl Into<String>) -> Self {
-        self.redirect.host = host.into();
-        self
-    }
+    mcpwire_text::setters! {
+        /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers
+        /// want.
+        fn host(host: impl Into<String>) => redirect.host = host.into();
 
-    /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
-    pub fn port(mut self, port: u16) -> Self {
-        self.redirect.port = port;
-        self
-    }
+        /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
+        fn port(port: u16) => redirect.port = port;
 
-    /// Sets the path of the redirect URI. Default: `/callback`.
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.redirect.path = path.into();
-        self
+        /// Sets the path of the redirect URI. Default: `/callback`.
+        fn path(path: impl Into<String>) => redirect.path = path.into();
     }
 }
 

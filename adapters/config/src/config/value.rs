@@ -51,16 +51,12 @@ impl EnvVarConfig {
         EnvVarConfig { name: name.into(), secret_ref, is_secret: true, ..EnvVarConfig::default() }
     }
 
-    /// Sets whether the value is secret. [`EnvVarConfig::secret`] creates a secret value, the other constructors do not.
-    pub fn is_secret(mut self, is_secret: bool) -> Self {
-        self.is_secret = is_secret;
-        self
-    }
+    mcpwire_client::setters! {
+        /// Sets whether the value is secret. [`EnvVarConfig::secret`] creates a secret value, the other constructors do not.
+        fn is_secret(is_secret: bool) => is_secret = is_secret;
 
-    /// Sets the requirements of the server's registry for this value.
-    pub fn spec(mut self, spec: EnvVarSpec) -> Self {
-        self.spec = Some(spec);
-        self
+        /// Sets the requirements of the server's registry for this value.
+        fn spec(spec: EnvVarSpec) => spec = Some(spec);
     }
 
     /// Returns the literal value: the value that the registry fixes, or else the configured value, or else the default. `None`

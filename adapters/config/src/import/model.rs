@@ -35,45 +35,29 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// Sets the program whose format the file has.
-    pub fn dialect(mut self, dialect: Dialect) -> Self {
-        self.dialect = Some(dialect);
-        self
-    }
+    mcpwire_client::setters! {
+        /// Sets the program whose format the file has.
+        fn dialect(dialect: Dialect) => dialect = Some(dialect);
 
-    /// Sets the path of the file to import.
-    pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
-        self.path = Some(path.into());
-        self
-    }
+        /// Sets the path of the file to import.
+        fn path(path: impl Into<PathBuf>) => path = Some(path.into());
 
-    /// Sets the path that replaces `${workspaceFolder}` in the file.
-    pub fn workspace(mut self, path: impl Into<PathBuf>) -> Self {
-        self.workspace = Some(path.into());
-        self
-    }
+        /// Sets the path that replaces `${workspaceFolder}` in the file.
+        fn workspace(path: impl Into<PathBuf>) => workspace = Some(path.into());
 
-    /// Sets the path that replaces `${userHome}` in the file.
-    pub fn home(mut self, path: impl Into<PathBuf>) -> Self {
-        self.home = Some(path.into());
-        self
+        /// Sets the path that replaces `${userHome}` in the file.
+        fn home(path: impl Into<PathBuf>) => home = Some(path.into());
+
+        /// Sets the function that reads the `envFile` of a server, usually [`read_file`](super::read_file).
+        fn read_file(read: fn(&Path) -> io::Result<String>) => read_file = Some(read);
+
+        /// Sets whether to import servers that have secrets in their arguments.
+        fn secrets_in_args(import: bool) => secrets_in_args = import;
     }
 
     /// Adds a value that the user has entered for the import. `id` is the key in [`answers`](Self::answers).
     pub fn answer(mut self, id: impl Into<String>, value: Secret) -> Self {
         self.answers.insert(id.into(), value);
-        self
-    }
-
-    /// Sets the function that reads the `envFile` of a server, usually [`read_file`](super::read_file).
-    pub fn read_file(mut self, read: fn(&Path) -> io::Result<String>) -> Self {
-        self.read_file = Some(read);
-        self
-    }
-
-    /// Sets whether to import servers that have secrets in their arguments.
-    pub fn secrets_in_args(mut self, import: bool) -> Self {
-        self.secrets_in_args = import;
         self
     }
 }

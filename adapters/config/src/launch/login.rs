@@ -22,10 +22,12 @@ impl LoginSettings {
         LoginSettings { config, ..LoginSettings::default() }
     }
 
-    /// Sets the secret of the client.
-    pub fn with_secret(mut self, secret: Option<Secret>) -> Self {
-        self.client_secret = secret;
-        self
+    mcpwire_client::setters! {
+        /// Sets the secret of the client.
+        fn with_secret(secret: Option<Secret>) => client_secret = secret;
+
+        /// Replaces the configured account of the user by `account`.
+        fn with_account(account: impl Into<String>) => config.account = Some(account.into());
     }
 
     /// Sets the environment variables of this process that contain secrets of the server or of the client.
@@ -38,12 +40,6 @@ impl LoginSettings {
     /// program that opens a browser removes them from the browser's environment.
     pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
         self.secret_variables.iter().map(String::as_str)
-    }
-
-    /// Replaces the configured account of the user by `account`.
-    pub fn with_account(mut self, account: impl Into<String>) -> Self {
-        self.config.account = Some(account.into());
-        self
     }
 
     /// Returns the configured settings.

@@ -51,16 +51,12 @@ impl Secrets {
         Secrets { stored: Box::new(stored), environment: Box::new(EnvSecrets::of_process()), keyring: None }
     }
 
-    /// Sets the store for secret references of the form `env:NAME`.
-    pub fn with_environment(mut self, environment: impl SecretStore + 'static) -> Self {
-        self.environment = Box::new(environment);
-        self
-    }
+    mcpwire_client::setters! {
+        /// Sets the store for secret references of the form `env:NAME`.
+        fn with_environment(environment: impl SecretStore + 'static) => environment = Box::new(environment);
 
-    /// Sets the store for secret references of the form `keyring:service/account`.
-    pub fn with_keyring(mut self, keyring: impl SecretStore + 'static) -> Self {
-        self.keyring = Some(Box::new(keyring));
-        self
+        /// Sets the store for secret references of the form `keyring:service/account`.
+        fn with_keyring(keyring: impl SecretStore + 'static) => keyring = Some(Box::new(keyring));
     }
 
     fn store(&self, secret: &SecretRef) -> Result<&dyn SecretStore, HubError> {

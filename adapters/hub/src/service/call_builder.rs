@@ -41,31 +41,21 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts this time.
-    /// By default, the timeout is that of the server's configuration.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.timeout(timeout);
-        self
-    }
+    mcpwire_client::option_setters! {
+        /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts this time.
+        /// By default, the timeout is that of the server's configuration.
+        fn timeout(timeout: Duration);
 
-    /// Sets the maximum total duration of the call, which progress notifications do not extend. It includes the time in which the
-    /// call waits for its server to start.
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.total_timeout(timeout);
-        self
-    }
+        /// Sets the maximum total duration of the call, which progress notifications do not extend. It includes the time in which
+        /// the call waits for its server to start.
+        fn total_timeout(timeout: Duration);
 
-    /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
-    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
-        self.options = self.options.on_progress(f);
-        self
-    }
+        /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
+        fn on_progress(f: impl FnMut(&Progress) + Send + 'c);
 
-    /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the
-    /// call has the same effect.
-    pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'c) -> Self {
-        self.options = self.options.cancel_when(cancel);
-        self
+        /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the call has
+        /// the same effect.
+        fn cancel_when(cancel: impl Future<Output = ()> + Send + 'c);
     }
 
     /// Sends the call, and waits for its outcome: the result of the tool, or the error of the call.

@@ -104,21 +104,17 @@ impl HubOptions {
         }
     }
 
-    /// Sets the store of the servers' secrets. If the store panics, the operation that needed a secret fails with the message of
-    /// the panic.
-    pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
-        self.secrets = Some(Arc::new(secrets));
-        self
-    }
+    mcpwire_client::setters! {
+        /// Sets the store of the servers' secrets. If the store panics, the operation that needed a secret fails with the message
+        /// of the panic.
+        fn secrets(secrets: impl SecretStore + 'static) => secrets = Some(Arc::new(secrets));
 
-    /// Sets where the logins of HTTP servers are stored, and which name of the program users see when they log in. By default,
-    /// the name is `mcpwire`, and the logins are in the directory [`Layout::logins`].
-    ///
-    /// Other connections of the program can share the logins. If the options of a connection ([`connect`](Self::connect)) contain
-    /// an authorizer or a provider of tokens, the hub uses that instead of the login.
-    pub fn logins(mut self, logins: Logins) -> Self {
-        self.logins = Some(logins);
-        self
+        /// Sets where the logins of HTTP servers are stored, and which name of the program users see when they log in. By
+        /// default, the name is `mcpwire`, and the logins are in the directory [`Layout::logins`].
+        ///
+        /// Other connections of the program can share the logins. If the options of a connection ([`connect`](Self::connect))
+        /// contain an authorizer or a provider of tokens, the hub uses that instead of the login.
+        fn logins(logins: Logins) => logins = Some(logins);
     }
 
     /// Sets the options of the connections to all servers: the name and version of the program, the launcher, the observer, and
@@ -216,18 +212,14 @@ impl HubOptions {
         self
     }
 
-    /// Sets the limits of the supervisor, such as the number of servers that may start at the same time and the length of exposed
-    /// tool names.
-    pub fn supervisor(mut self, settings: SupervisorSettings) -> Self {
-        self.supervisor = settings;
-        self
-    }
+    mcpwire_client::setters! {
+        /// Sets the limits of the supervisor, such as the number of servers that may start at the same time and the length of
+        /// exposed tool names.
+        fn supervisor(settings: SupervisorSettings) => supervisor = settings;
 
-    /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). The default is 6 s. Servers that are still
-    /// running one second before the end of this time are killed.
-    pub fn shutdown_within(mut self, time: Duration) -> Self {
-        self.shutdown_within = time;
-        self
+        /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). The default is 6 s. Servers that are
+        /// still running one second before the end of this time are killed.
+        fn shutdown_within(time: Duration) => shutdown_within = time;
     }
 }
 

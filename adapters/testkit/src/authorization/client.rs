@@ -47,27 +47,20 @@ impl Client {
         }
     }
 
-    /// Sets the client secret, so that the client must authenticate with it.
-    pub fn secret(mut self, secret: impl Into<String>) -> Self {
-        self.secret = Some(secret.into());
-        self
+    mcpwire_driver::setters! {
+        /// Sets the client secret, so that the client must authenticate with it.
+        fn secret(secret: impl Into<String>) => secret = Some(secret.into());
+
+        /// Sets the only method by which the client may authenticate, such as `client_secret_post`.
+        fn auth_method(method: impl Into<String>) => auth_method = Some(method.into());
+
+        /// Sets the public key by which the client authenticates (`private_key_jwt`), as JSON Web Key.
+        fn key(key: Value) => key = Some(key);
     }
 
     /// Registers a redirect URI for the client.
     pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {
         self.redirect_uris.push(redirect_uri.into());
-        self
-    }
-
-    /// Sets the only method by which the client may authenticate, such as `client_secret_post`.
-    pub fn auth_method(mut self, method: impl Into<String>) -> Self {
-        self.auth_method = Some(method.into());
-        self
-    }
-
-    /// Sets the public key by which the client authenticates (`private_key_jwt`), as JSON Web Key.
-    pub fn key(mut self, key: Value) -> Self {
-        self.key = Some(key);
         self
     }
 

@@ -48,34 +48,22 @@ impl Simulation {
         }
     }
 
-    /// Sets the number of scripts to generate and run. Default: 256.
-    pub fn cases(mut self, cases: u32) -> Self {
-        self.cases = cases;
-        self
-    }
+    mcpwire_driver::setters! {
+        /// Sets the number of scripts to generate and run. Default: 256.
+        fn cases(cases: u32) => cases = cases;
 
-    /// Sets the maximum number of runs in which `proptest` shrinks a failing script. Default: 4,096.
-    pub fn max_shrinks(mut self, max_shrinks: u32) -> Self {
-        self.max_shrinks = max_shrinks;
-        self
-    }
+        /// Sets the maximum number of runs in which `proptest` shrinks a failing script. Default: 4,096.
+        fn max_shrinks(max_shrinks: u32) => max_shrinks = max_shrinks;
 
-    /// Sets the virtual time within which each run must end. A longer run fails. Default: a day.
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = limit;
-        self
-    }
+        /// Sets the virtual time within which each run must end. A longer run fails. Default: a day.
+        fn time_limit(limit: Duration) => time_limit = limit;
 
-    /// Sets the seed from which the scripts are generated. Default: 0. All runs of a test with the same seed are identical.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
+        /// Sets the seed from which the scripts are generated. Default: 0. All runs of a test with the same seed are identical.
+        fn seed(seed: u64) => seed = seed;
 
-    /// Sets the function that returns the options of a client, such as its handlers and timeouts. It is called once for each run.
-    pub fn client_options(mut self, options: impl Fn() -> ConnectOptions + Send + Sync + 'static) -> Self {
-        self.options = Arc::new(options);
-        self
+        /// Sets the function that returns the options of a client, such as its handlers and timeouts. It is called once for each
+        /// run.
+        fn client_options(options: impl Fn() -> ConnectOptions + Send + Sync + 'static) => options = Arc::new(options);
     }
 
     /// Runs client code against servers that follow generated scripts. `code` gets a client that has opened the connection and

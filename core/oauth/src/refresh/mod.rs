@@ -202,18 +202,14 @@ impl Refresh {
         self
     }
 
-    /// Sets the DPoP key to which the token is bound, with the nonces of the servers. `None`, the default, for a token
-    /// that is not bound.
-    pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
-        self.dpop = dpop;
-        self
-    }
+    mcpwire_text::setters! {
+        /// Sets the DPoP key to which the token is bound, with the nonces of the servers. `None`, the default, for a
+        /// token that is not bound.
+        fn dpop(dpop: Option<Dpop>) => dpop = dpop;
 
-    /// Sets another token endpoint of the same authorization server, because its metadata has changed. An endpoint of
-    /// another issuer is ignored, so that the refresh token is never sent to another authorization server.
-    pub fn moved_to(mut self, endpoint: TokenEndpoint) -> Self {
-        self.moved_to = Some(endpoint);
-        self
+        /// Sets another token endpoint of the same authorization server, because its metadata has changed. An endpoint
+        /// of another issuer is ignored, so that the refresh token is never sent to another authorization server.
+        fn moved_to(endpoint: TokenEndpoint) => moved_to = Some(endpoint);
     }
 
     /// Starts the transaction, and returns the first action to perform. Call this function once.
