@@ -73,51 +73,33 @@ impl From<StoreFailed> for LoginError {
     }
 }
 
-/// The kinds of [`LoginError`]s, for programs that act on them. `Display` writes the name in snake case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LoginErrorKind {
-    /// A temporary failure: the same operation may succeed later. The stored documents stay as they are.
-    Temporary,
-    /// A user must log in.
-    LoginRequired,
-    /// The user did not complete the login: closed the page, waited too long, or pasted another text.
-    NotCompleted,
-    /// The user or the authorization server has refused the login.
-    Refused,
-    /// A setting is missing or wrong, or the server does not follow the specification. Trying again does not help.
-    Misconfigured,
-    /// The authorization server registers no clients, so the user must supply the identifier of a client.
-    ClientIdRequired,
-    /// No setting names the authorization server of the configured client, so the secret of the client was not sent.
-    ClientIssuerRequired,
-    /// The response may come from an attacker, so it was discarded.
-    Untrusted,
-    /// The store, or a key in it, cannot be used.
-    Store,
-}
+mcpwire_text::named_enum! {
+    /// The kinds of [`LoginError`]s, for programs that act on them. `Display` writes the name in snake case.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum LoginErrorKind {
+        /// A temporary failure: the same operation may succeed later. The stored documents stay as they are.
+        Temporary = "temporary",
+        /// A user must log in.
+        LoginRequired = "login_required",
+        /// The user did not complete the login: closed the page, waited too long, or pasted another text.
+        NotCompleted = "not_completed",
+        /// The user or the authorization server has refused the login.
+        Refused = "refused",
+        /// A setting is missing or wrong, or the server does not follow the specification. Trying again does not help.
+        Misconfigured = "misconfigured",
+        /// The authorization server registers no clients, so the user must supply the identifier of a client.
+        ClientIdRequired = "client_id_required",
+        /// No setting names the authorization server of the configured client, so the secret of the client was not sent.
+        ClientIssuerRequired = "client_issuer_required",
+        /// The response may come from an attacker, so it was discarded.
+        Untrusted = "untrusted",
+        /// The store, or a key in it, cannot be used.
+        Store = "store",
+    }
 
-impl LoginErrorKind {
     /// Returns the name of the kind in snake case.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LoginErrorKind::Temporary => "temporary",
-            LoginErrorKind::LoginRequired => "login_required",
-            LoginErrorKind::NotCompleted => "not_completed",
-            LoginErrorKind::Refused => "refused",
-            LoginErrorKind::Misconfigured => "misconfigured",
-            LoginErrorKind::ClientIdRequired => "client_id_required",
-            LoginErrorKind::ClientIssuerRequired => "client_issuer_required",
-            LoginErrorKind::Untrusted => "untrusted",
-            LoginErrorKind::Store => "store",
-        }
-    }
-}
-
-impl fmt::Display for LoginErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
+    pub const fn as_str;
 }
 
 impl LoginError {

@@ -66,51 +66,35 @@ pub enum ErrorKind {
     Untrusted,
 }
 
-/// A setting of the client that can cure an error. Programs use it to name the option in their own configuration.
-///
-/// Each setting is a method of [`OAuthSettings`](crate::OAuthSettings), except [`Setting::AllowPrivateAddresses`],
-/// which is an option of the program's HTTP client. `Display` writes the name in snake case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Setting {
-    /// The scopes that the client requests.
-    Scopes,
-    /// The issuer of the authorization server at which the client is registered.
-    ClientIssuer,
-    /// The method by which the client authenticates at the token endpoint.
-    AuthMethod,
-    /// Whether requests omit the parameter `resource`.
-    OmitResource,
-    /// Whether to assume that the authorization server supports PKCE if its metadata does not say so.
-    AssumePkce,
-    /// Whether the issuer in the metadata of an authorization server may be missing, or differ by a slash at its end.
-    LenientIssuer,
-    /// Whether the metadata of an MCP server may describe a parent of its URL, such as the origin.
-    AcceptParentResource,
-    /// Whether the program may send requests to authorization servers at private addresses.
-    AllowPrivateAddresses,
-}
+mcpwire_text::named_enum! {
+    /// A setting of the client that can cure an error. Programs use it to name the option in their own configuration.
+    ///
+    /// Each setting is a method of [`OAuthSettings`](crate::OAuthSettings), except [`Setting::AllowPrivateAddresses`],
+    /// which is an option of the program's HTTP client. `Display` writes the name in snake case.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Setting {
+        /// The scopes that the client requests.
+        Scopes = "scopes",
+        /// The issuer of the authorization server at which the client is registered.
+        ClientIssuer = "client_issuer",
+        /// The method by which the client authenticates at the token endpoint.
+        AuthMethod = "auth_method",
+        /// Whether requests omit the parameter `resource`.
+        OmitResource = "omit_resource",
+        /// Whether to assume that the authorization server supports PKCE if its metadata does not say so.
+        AssumePkce = "assume_pkce",
+        /// Whether the issuer in the metadata of an authorization server may be missing, or differ by a slash at its
+        /// end.
+        LenientIssuer = "lenient_issuer",
+        /// Whether the metadata of an MCP server may describe a parent of its URL, such as the origin.
+        AcceptParentResource = "accept_parent_resource",
+        /// Whether the program may send requests to authorization servers at private addresses.
+        AllowPrivateAddresses = "allow_private_addresses",
+    }
 
-impl Setting {
     /// Returns the name of the setting in snake case, such as `assume_pkce`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Setting::Scopes => "scopes",
-            Setting::ClientIssuer => "client_issuer",
-            Setting::AuthMethod => "auth_method",
-            Setting::OmitResource => "omit_resource",
-            Setting::AssumePkce => "assume_pkce",
-            Setting::LenientIssuer => "lenient_issuer",
-            Setting::AcceptParentResource => "accept_parent_resource",
-            Setting::AllowPrivateAddresses => "allow_private_addresses",
-        }
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
+    pub const fn as_str;
 }
 
 /// The error of a flow. Its text names the failed step, the URL, the HTTP status, the OAuth error code and the action

@@ -3,42 +3,35 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::fmt;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::encoding::base64url;
 
-/// A signature algorithm of JSON Web Signature. All are asymmetric, because DPoP and `private_key_jwt` allow no other
-/// algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SigningAlgorithm {
-    /// ECDSA with P-256 and SHA-256. Prefer it, because every authorization server should support it.
-    Es256,
-    /// ECDSA with P-384 and SHA-384.
-    Es384,
-    /// Ed25519.
-    EdDsa,
-    /// RSA PKCS #1 v1.5 with SHA-256.
-    Rs256,
-    /// RSA PSS with SHA-256.
-    Ps256,
+mcpwire_text::named_enum! {
+    /// A signature algorithm of JSON Web Signature. All are asymmetric, because DPoP and `private_key_jwt` allow no
+    /// other algorithms.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum SigningAlgorithm {
+        /// ECDSA with P-256 and SHA-256. Prefer it, because every authorization server should support it.
+        Es256 = "ES256",
+        /// ECDSA with P-384 and SHA-384.
+        Es384 = "ES384",
+        /// Ed25519.
+        EdDsa = "EdDSA",
+        /// RSA PKCS #1 v1.5 with SHA-256.
+        Rs256 = "RS256",
+        /// RSA PSS with SHA-256.
+        Ps256 = "PS256",
+    }
+
+    /// Returns the name of the algorithm in JSON Web Signature, for example `ES256`.
+    pub const fn name;
 }
 
 impl SigningAlgorithm {
-    /// Returns the name of the algorithm in JSON Web Signature, for example `ES256`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SigningAlgorithm::Es256 => "ES256",
-            SigningAlgorithm::Es384 => "ES384",
-            SigningAlgorithm::EdDsa => "EdDSA",
-            SigningAlgorithm::Rs256 => "RS256",
-            SigningAlgorithm::Ps256 => "PS256",
-        }
-    }
-
     /// Returns the first algorithm of `offered`, the algorithms of the program, that the authorization server supports.
     /// `None` if it supports none of them.
     ///
@@ -51,12 +44,6 @@ impl SigningAlgorithm {
         let is_supported =
             |algorithm: Self| supported.is_none_or(|names| names.iter().any(|name| is_name(name, algorithm)));
         offered.iter().copied().find(|algorithm| is_supported(*algorithm))
-    }
-}
-
-impl fmt::Display for SigningAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

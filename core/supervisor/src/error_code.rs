@@ -1,26 +1,29 @@
 //! [`ErrorCode`]: the category of an error in the JSON form of a [`HubError`](crate::HubError).
 
-use core::fmt;
-
 use mcpwire_core::ErrorKind;
 use serde::{Deserialize, Serialize};
 
-/// The category of an error, the member `code` of its JSON form. In JSON it is written in upper case, for example
-/// `NOT_FOUND`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ErrorCode {
-    /// The server, tool, package or program does not exist.
-    NotFound,
-    /// The user's input is missing or invalid, or the user must log in.
-    ValidationError,
-    /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or the
-    /// configuration has changed.
-    Conflict,
-    /// The server, or a service that the server requires, is temporarily not available.
-    ServiceUnavailable,
-    /// The connection to the server failed or timed out.
-    NetworkError,
+mcpwire_text::named_enum! {
+    /// The category of an error, the member `code` of its JSON form. In JSON it is written in upper case, for example
+    /// `NOT_FOUND`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    pub enum ErrorCode {
+        /// The server, tool, package or program does not exist.
+        NotFound = "NOT_FOUND",
+        /// The user's input is missing or invalid, or the user must log in.
+        ValidationError = "VALIDATION_ERROR",
+        /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or
+        /// the configuration has changed.
+        Conflict = "CONFLICT",
+        /// The server, or a service that the server requires, is temporarily not available.
+        ServiceUnavailable = "SERVICE_UNAVAILABLE",
+        /// The connection to the server failed or timed out.
+        NetworkError = "NETWORK_ERROR",
+    }
+
+    /// Returns the category as it is spelled in JSON, such as `NOT_FOUND`.
+    pub const fn as_str;
 }
 
 impl ErrorCode {
@@ -32,23 +35,6 @@ impl ErrorCode {
         ErrorCode::ServiceUnavailable,
         ErrorCode::NetworkError,
     ];
-
-    /// Returns the category as it is spelled in JSON, such as `NOT_FOUND`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ErrorCode::NotFound => "NOT_FOUND",
-            ErrorCode::ValidationError => "VALIDATION_ERROR",
-            ErrorCode::Conflict => "CONFLICT",
-            ErrorCode::ServiceUnavailable => "SERVICE_UNAVAILABLE",
-            ErrorCode::NetworkError => "NETWORK_ERROR",
-        }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
 }
 
 impl From<ErrorKind> for ErrorCode {

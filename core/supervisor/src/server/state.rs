@@ -3,7 +3,6 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,42 +18,47 @@ use mcpwire_core::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
-/// The detailed state of a server's lifecycle. [`McpStatus`] is the simplified form for users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum State {
-    /// The server is disabled: every start is rejected until the server is enabled.
-    Disabled,
-    /// The server was stopped, or was never started. A command can start it; a tool call cannot.
-    Stopped,
-    /// The launch configuration is being resolved: secrets, variables and environment.
-    Resolving,
-    /// The process is being started, or the connection is being opened.
-    Launching,
-    /// The protocol version is being negotiated.
-    Negotiating,
-    /// The tool list is being loaded.
-    Listing,
-    /// The server accepts tool calls.
-    Running,
-    /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and is not running because nobody uses it. A call of
-    /// one of its tools starts it.
-    Sleeping,
-    /// The process of the server is being stopped, or its connection is being closed.
-    Stopping,
-    /// The server failed. It will be restarted automatically after a delay.
-    Backoff,
-    /// The server failed, and cannot run until the user supplies a missing value, such as an API key.
-    NeedsInput,
-    /// The server failed, and cannot run until the user supplies other credentials, such as a valid API key.
-    NeedsAuth,
-    /// The server failed, and cannot run until the user logs in to it.
-    NeedsLogin,
-    /// The server failed and is not restarted automatically. A command can start it again.
-    Failed,
-    /// The server was removed permanently. All commands fail.
-    Deleted,
+mcpwire_text::named_enum! {
+    /// The detailed state of a server's lifecycle. [`McpStatus`] is the simplified form for users.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum State {
+        /// The server is disabled: every start is rejected until the server is enabled.
+        Disabled = "disabled",
+        /// The server was stopped, or was never started. A command can start it; a tool call cannot.
+        Stopped = "stopped",
+        /// The launch configuration is being resolved: secrets, variables and environment.
+        Resolving = "resolving",
+        /// The process is being started, or the connection is being opened.
+        Launching = "launching",
+        /// The protocol version is being negotiated.
+        Negotiating = "negotiating",
+        /// The tool list is being loaded.
+        Listing = "listing",
+        /// The server accepts tool calls.
+        Running = "running",
+        /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and is not running because nobody uses it. A
+        /// call of one of its tools starts it.
+        Sleeping = "sleeping",
+        /// The process of the server is being stopped, or its connection is being closed.
+        Stopping = "stopping",
+        /// The server failed. It will be restarted automatically after a delay.
+        Backoff = "backoff",
+        /// The server failed, and cannot run until the user supplies a missing value, such as an API key.
+        NeedsInput = "needs-input",
+        /// The server failed, and cannot run until the user supplies other credentials, such as a valid API key.
+        NeedsAuth = "needs-auth",
+        /// The server failed, and cannot run until the user logs in to it.
+        NeedsLogin = "needs-login",
+        /// The server failed and is not restarted automatically. A command can start it again.
+        Failed = "failed",
+        /// The server was removed permanently. All commands fail.
+        Deleted = "deleted",
+    }
+
+    /// Returns the name of the state in kebab case, such as `needs-auth`.
+    pub const fn as_str;
 }
 
 impl State {
@@ -66,33 +70,6 @@ impl State {
     /// Returns whether a server in this state has neither a process nor a connection.
     pub const fn is_resting(self) -> bool {
         !(self.is_starting() || matches!(self, State::Running | State::Stopping))
-    }
-
-    /// Returns the name of the state in kebab case, such as `needs-auth`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            State::Disabled => "disabled",
-            State::Stopped => "stopped",
-            State::Resolving => "resolving",
-            State::Launching => "launching",
-            State::Negotiating => "negotiating",
-            State::Listing => "listing",
-            State::Running => "running",
-            State::Sleeping => "sleeping",
-            State::Stopping => "stopping",
-            State::Backoff => "backoff",
-            State::NeedsInput => "needs-input",
-            State::NeedsAuth => "needs-auth",
-            State::NeedsLogin => "needs-login",
-            State::Failed => "failed",
-            State::Deleted => "deleted",
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
