@@ -161,101 +161,92 @@ impl HubError {
         self.0.is_retryable
     }
 
-    fn content(&mut self) -> &mut Content {
-        Arc::make_mut(&mut self.0)
+    fn with(mut self, change: impl FnOnce(&mut Content)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
     }
 
     /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
     #[must_use]
-    pub fn at(mut self, field: impl Into<String>) -> Self {
-        self.content().field = field.into();
-        self
+    pub fn at(self, field: impl Into<String>) -> Self {
+        self.with(|content| content.field = field.into())
     }
 
     /// Replaces the kind. [`code`](Self::code) and [`is_retryable`](Self::is_retryable) do not change.
     #[must_use]
-    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
-        self.content().kind = kind;
-        self
+    pub fn with_kind(self, kind: ErrorKind) -> Self {
+        self.with(|content| content.kind = kind)
     }
 
     /// Replaces the code. By default, the code is derived from the kind.
     #[must_use]
-    pub fn with_code(mut self, code: ErrorCode) -> Self {
-        self.content().code = code;
-        self
+    pub fn with_code(self, code: ErrorCode) -> Self {
+        self.with(|content| content.code = code)
     }
 
     /// Replaces the message for the user. It must contain no secret values.
     #[must_use]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
-        self.content().message = message.into();
-        self
+    pub fn with_message(self, message: impl Into<String>) -> Self {
+        self.with(|content| content.message = message.into())
     }
 
     /// Replaces the message with one that contains the text of the client's error. The client's error is then not the
     /// [`source`](Error::source), so that programs that print all sources do not repeat the text. The message must
     /// contain no secret values.
     #[must_use]
-    pub fn with_client_message(mut self, message: impl Into<String>) -> Self {
-        self.content().has_client_text = true;
-        self.with_message(message)
+    pub fn with_client_message(self, message: impl Into<String>) -> Self {
+        self.with(|content| content.has_client_text = true).with_message(message)
     }
 
     /// Sets the name of the server that the error concerns, unless a name is already set. `Display` shows it before the
     /// message.
     #[must_use]
-    pub fn with_server(mut self, name: &str) -> Self {
-        if self.0.server.is_none() {
-            self.content().server = Some(name.into());
+    pub fn with_server(self, name: &str) -> Self {
+        if self.0.server.is_some() {
+            return self;
         }
-        self
+        self.with(|content| content.server = Some(name.into()))
     }
 
     /// Sets the name of the tool whose call failed. The message should contain the name.
     #[must_use]
-    pub fn with_tool(mut self, name: &str) -> Self {
-        self.content().tool = Some(name.into());
-        self
+    pub fn with_tool(self, name: &str) -> Self {
+        self.with(|content| content.tool = Some(name.into()))
     }
 
     /// Sets the JSON-RPC error with which the server responded. It must contain no secret values.
     #[must_use]
-    pub fn with_rpc_error(mut self, error: impl Into<Option<RpcError>>) -> Self {
-        self.content().rpc_error = error.into().map(Box::new);
-        self
+    pub fn with_rpc_error(self, error: impl Into<Option<RpcError>>) -> Self {
+        self.with(|content| content.rpc_error = error.into().map(Box::new))
     }
 
     /// Sets the time to wait before the operation can succeed. With a delay, the error becomes
     /// [retryable](Self::is_retryable). Call [`with_retryable`](Self::with_retryable) afterwards to change that. `None`
     /// leaves it as it is.
     #[must_use]
-    pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
-        let content = self.content();
-        content.retry_after = delay.into();
-        content.is_retryable |= content.retry_after.is_some();
-        self
+    pub fn with_retry_after(self, delay: impl Into<Option<Duration>>) -> Self {
+        self.with(|content| {
+            content.retry_after = delay.into();
+            content.is_retryable |= content.retry_after.is_some();
+        })
     }
 
     /// Sets whether a program may repeat the operation: it may succeed later, and cannot take effect twice.
     #[must_use]
-    pub fn with_retryable(mut self, is_retryable: bool) -> Self {
-        self.content().is_retryable = is_retryable;
-        self
+    pub fn with_retryable(self, is_retryable: bool) -> Self {
+        self.with(|content| content.is_retryable = is_retryable)
     }
 
     /// Sets the scopes that the server requires for a login.
     #[must_use]
-    pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
-        self.content().scopes = scopes;
-        self
+    pub fn with_scopes(self, scopes: Vec<String>) -> Self {
+        self.with(|content| content.scopes = scopes)
     }
 
     /// Sets the client's error that caused this error. It must contain no secret values, including its sources.
     #[must_use]
-    pub fn with_client_error(mut self, error: impl Error + Send + Sync + 'static) -> Self {
-        self.content().client_error = Some(Arc::new(error));
-        self
+    pub fn with_client_error(self, error: impl Error + Send + Sync + 'static) -> Self {
+        self.with(|content| content.client_error = Some(Arc::new(error)))
     }
 
     /// Creates an [`ErrorKind::NotFound`] error. `field` is the configuration field that caused the error, or empty if no field
@@ -312,10 +303,10 @@ impl HubError {
     /// `what`, a colon and this message. The configuration field and the client's error stay the same.
     pub(crate) fn to_not_running(&self, what: &str) -> Self {
         let message = alloc::format!("{what}: {}", self.message());
-        let mut error = HubError::new(ErrorKind::NotRunning, message).at(self.field());
-        let content = error.content();
-        (content.has_client_text, content.client_error) = (self.0.has_client_text, self.0.client_error.clone());
-        error
+        HubError::new(ErrorKind::NotRunning, message).at(self.field()).with(|content| {
+            content.has_client_text = self.0.has_client_text;
+            content.client_error = self.0.client_error.clone();
+        })
     }
 
     /// Creates the error for a request that was not answered in time.

@@ -5,6 +5,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
 
 /// The permanent identifier of a configured server: a UUID that does not change when the server is renamed.
 ///
@@ -22,36 +23,35 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// # Ok::<(), mcpwire_supervisor::InvalidServerId>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ServerId(u128);
+pub struct ServerId(Uuid);
 
 impl ServerId {
     /// Creates an id from the 128 bits of a UUID, for example a stored one. The most significant bits come first in the
     /// text form.
     pub const fn from_u128(bits: u128) -> Self {
-        ServerId(bits)
+        ServerId(Uuid::from_u128(bits))
     }
 
     /// Creates a random (version 4) UUID from 128 random bits, six of which are replaced by the version and variant.
     pub const fn from_random(bits: u128) -> Self {
-        ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
+        ServerId(uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid())
     }
 
     /// Returns the 128 bits of the UUID. The most significant bits come first in the text form.
     pub const fn as_u128(self) -> u128 {
-        self.0
+        self.0.as_u128()
     }
 }
 
 impl fmt::Display for ServerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hex = alloc::format!("{:032x}", self.0);
-        write!(f, "{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
 impl fmt::Debug for ServerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -59,21 +59,11 @@ impl FromStr for ServerId {
     type Err = InvalidServerId;
 
     fn from_str(text: &str) -> Result<Self, InvalidServerId> {
-        let has_hyphens = text.len() == 36;
-        let mut bits = 0;
-        for (place, c) in text.char_indices() {
-            match c.to_digit(16) {
-                None if has_hyphens && c == '-' && matches!(place, 8 | 13 | 18 | 23) => {}
-                Some(digit) if !has_hyphens || !matches!(place, 8 | 13 | 18 | 23) => {
-                    bits = (bits << 4) | u128::from(digit);
-                }
-                _ => return Err(InvalidServerId(())),
-            }
-        }
-        if !has_hyphens && text.len() != 32 {
+        // The parser of the crate also reads a UUID in braces or with the prefix of a URN, which are longer.
+        if text.len() > 36 {
             return Err(InvalidServerId(()));
         }
-        Ok(ServerId(bits))
+        text.parse().map(ServerId).map_err(|_| InvalidServerId(()))
     }
 }
 

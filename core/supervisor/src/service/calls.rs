@@ -59,9 +59,7 @@ impl Supervisor {
             return Err(CallRejection::NotRunning);
         }
         managed.rate.take(now).map_err(CallRejection::TooManyCalls)?;
-        let generation = managed.server.generation();
-        self.event(id, generation, Event::CallStarted, now);
-        Ok(generation)
+        self.begin_request(id, now)
     }
 
     /// Admits a request other than a tool call, such as `resources/read`, or rejects it if the server does not run. Rate limits
