@@ -59,6 +59,7 @@ pub(super) struct Connection {
 }
 
 /// The process and the container of an attempt that has ended. The caller must stop both.
+#[derive(Default)]
 pub(super) struct Remains {
     pub(super) server: Option<Arc<Launched>>,
     pub(super) container: Option<Container>,

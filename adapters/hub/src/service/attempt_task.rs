@@ -198,16 +198,14 @@ impl AttemptTask {
 
     /// Stops the process and the container of the server gracefully in a background task. Reports to the supervisor when both
     /// have ended.
-    pub(super) fn stop(self, remains: Option<Remains>) {
+    pub(super) fn stop(self, Remains { server, container }: Remains) {
         self.tasks().clone().spawn(async move {
-            if let Some(Remains { server, container }) = remains {
-                if let Some(server) = server {
-                    // Errors are ignored: the supervisor needs to know only that the process has ended.
-                    let _ = server.client.shutdown().await;
-                }
-                if let Some(container) = container {
-                    containers::stop(container, self.tasks()).await;
-                }
+            if let Some(server) = server {
+                // Errors are ignored: the supervisor needs to know only that the process has ended.
+                let _ = server.client.shutdown().await;
+            }
+            if let Some(container) = container {
+                containers::stop(container, self.tasks()).await;
             }
             if self.with(|attempt| attempt.is_killed) != Some(true) {
                 self.removed().await;
@@ -219,17 +217,15 @@ impl AttemptTask {
     /// ended.
     ///
     /// The caller holds the lock of the hub's state. Killing the process may block, so another thread does it.
-    pub(super) fn kill(self, remains: Option<Remains>) {
+    pub(super) fn kill(self, Remains { server, container }: Remains) {
         self.tasks().clone().spawn(async move {
-            if let Some(Remains { server, container }) = remains {
-                if let Some(server) = server {
-                    let killed = Arc::clone(&server);
-                    let _ = self.tasks().block(move || killed.kill()).await;
-                    let _ = self.tasks().within(KILL_TIMEOUT, server.client.shutdown()).await;
-                }
-                if let Some(container) = container {
-                    containers::remove(container, self.tasks()).await;
-                }
+            if let Some(server) = server {
+                let killed = Arc::clone(&server);
+                let _ = self.tasks().block(move || killed.kill()).await;
+                let _ = self.tasks().within(KILL_TIMEOUT, server.client.shutdown()).await;
+            }
+            if let Some(container) = container {
+                containers::remove(container, self.tasks()).await;
             }
             self.removed().await;
         });

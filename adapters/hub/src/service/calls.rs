@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp, printable};
-use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId, Supervisor};
+use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
 use mcpwire_tool_client::{CallOptions, ToolError};
 
 use super::attempt::Connection;
@@ -20,13 +20,13 @@ use crate::redact::Redactor;
 use crate::tasks::hub_has_ended;
 use crate::{ErrorKind, HubError};
 
-/// Maximum number of times that a tool call or another request waits for its server to start. The server may stop again before the
-/// request is sent, but rarely twice in a row.
-pub(super) const MAX_WAITS: usize = 2;
+/// Maximum number of times that a tool call or another request waits for its server to start. The server may stop again before
+/// the request is sent, but rarely twice in a row.
+const MAX_WAITS: usize = 2;
 
 /// The name of a tool in a call, and how to interpret it.
 #[derive(Clone, Copy)]
-enum ToolName<'a> {
+pub(super) enum ToolName<'a> {
     /// The exposed name of the tool (`<server>__<tool>`), or the name that the server uses for the tool.
     Any(&'a str),
     /// The name that the server uses for the tool. It is sent unchanged.
@@ -76,10 +76,15 @@ impl HubState {
         })
     }
 
-    /// Returns the error that `error` makes from the name that the server `id` uses for the tool `name`, with the name of the server.
+    /// Returns the error that `error` makes from the name that the server `id` uses for the tool `name`, with the name of the
+    /// server.
     fn named(&self, id: Option<ServerId>, name: &str, error: impl FnOnce(&str) -> HubError) -> HubError {
         let Some(id) = id else { return error(name) };
-        let error = error(&self.name_of_server(id, ToolName::Any(name)));
+        self.with_server(id, error(&self.name_of_server(id, ToolName::Any(name))))
+    }
+
+    /// Adds the name of the server `id` to an error, if the server exists.
+    pub(super) fn with_server(&self, id: ServerId, error: HubError) -> HubError {
         match self.config(id) {
             Ok(config) => error.with_server(config.name.trim()),
             Err(_) => error,
@@ -173,21 +178,42 @@ impl HubState {
         without_prefix.unwrap_or(name).to_owned()
     }
 
-    /// Counts a request to a running server as in flight, if `admit` accepts it.
-    pub(super) fn begin(
+    /// Waits until the server runs, but at most until `deadline`, and counts a request as in flight: the call of the tool `tool`,
+    /// or another request if `tool` is `None`. Returns an error if the supervisor rejects the request, for example because of a
+    /// rate limit.
+    pub(super) async fn begin(
         self: &Arc<Self>,
         id: ServerId,
-        admit: impl FnOnce(&mut Supervisor, Timestamp) -> Result<Generation, CallRejection>,
-    ) -> Result<Begun, CallRejection> {
-        self.update(|servers, now| {
-            let generation = admit(&mut servers.supervisor, now)?;
-            let connection = servers.attempt(id, generation).and_then(|attempt| attempt.connection());
-            let Some(connection) = connection else {
-                servers.supervisor.end_call(id, generation, now);
-                return Err(CallRejection::Error(hub_has_ended()));
-            };
-            Ok(Begun { hub: Arc::clone(self), id, generation, connection })
-        })
+        tool: Option<ToolName<'_>>,
+        deadline: Timestamp,
+    ) -> Result<Begun, HubError> {
+        let mut waits = 0;
+        loop {
+            // The name is looked up again after each wait, because exposed names are known only after the server has run.
+            let tool = tool.map(|name| self.name_of_server(id, name));
+            let begun = self.update(|servers, now| {
+                let generation = match &tool {
+                    Some(tool) => servers.supervisor.begin_call(id, tool, now)?,
+                    None => servers.supervisor.begin_request(id, now)?,
+                };
+                let Some(connection) = servers.attempt(id, generation).and_then(|attempt| attempt.connection()) else {
+                    servers.supervisor.end_call(id, generation, now);
+                    return Err(CallRejection::Error(hub_has_ended()));
+                };
+                Ok((generation, connection))
+            });
+            match begun {
+                Ok((generation, connection)) => {
+                    let (hub, tool, has_waited) = (Arc::clone(self), tool.unwrap_or_default(), waits > 0);
+                    return Ok(Begun { hub, id, generation, connection, tool, has_waited });
+                }
+                Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
+                    waits += 1;
+                    self.prepare(id, deadline).await?;
+                }
+                Err(rejection) => return Err(rejection.to_hub_error()),
+            }
+        }
     }
 
     /// Waits until the server runs, and starts a sleeping server. If the server waits for a login, checks first whether the user
@@ -225,16 +251,11 @@ pub(super) struct Begun {
     id: ServerId,
     generation: Generation,
     pub(super) connection: Connection,
-}
-
-/// A tool call that can now be sent to its server.
-struct BegunCall {
-    begun: Begun,
-    /// The name that the server uses for the tool.
+    /// The name that the server uses for the tool. Empty if the request is no tool call.
     tool: String,
-    /// The time at which the call fails, if the call has waited for its server to start. `None` if it has not waited: its full
-    /// timeout then begins when it is sent.
-    deadline: Option<Timestamp>,
+    /// Whether the request has waited for its server to start. Its timeout began before this wait. Otherwise, the full timeout
+    /// begins when the request is sent.
+    has_waited: bool,
 }
 
 impl ServerCall<'_> {
@@ -243,15 +264,17 @@ impl ServerCall<'_> {
         let not_sent_here = |error| not_sent(&self.hub.name_of_server(self.id, self.name), error);
         let hooks = &self.hub.settings.callbacks.calls;
         if hooks.is_empty() {
-            let begun = self.begin(self.name).await.map_err(not_sent_here)?;
-            return self.send(begun, &arguments, options).await;
+            let deadline = self.hub.now() + self.total;
+            let begun = self.hub.begin(self.id, Some(self.name), deadline).await.map_err(not_sent_here)?;
+            return self.send(begun, deadline, &arguments, options).await;
         }
         let call = self.describe(arguments).await.map_err(not_sent_here)?;
         hooks.before(&call).await?;
         // The callback may have asked a person, which may have taken longer than the timeout of the call. The timeout therefore
         // begins again here.
-        let outcome = match self.begin(ToolName::OfServer(&call.tool)).await {
-            Ok(begun) => self.send(begun, &call.arguments, options).await,
+        let deadline = self.hub.now() + self.total;
+        let outcome = match self.hub.begin(self.id, Some(ToolName::OfServer(&call.tool)), deadline).await {
+            Ok(begun) => self.send(begun, deadline, &call.arguments, options).await,
             Err(error) => Err(not_sent(&call.tool, error)),
         };
         hooks.after(&call, outcome).await
@@ -272,35 +295,16 @@ impl ServerCall<'_> {
         Ok(ToolCall { server: uuid(self.id), server_name, tool, definition, arguments })
     }
 
-    /// Waits until the server runs, and counts the call of the tool `name` as in flight. Returns an error if the supervisor
-    /// rejects the call, for example because of a rate limit.
-    async fn begin(&self, name: ToolName<'_>) -> Result<BegunCall, HubError> {
-        let (hub, id, deadline) = (self.hub, self.id, self.hub.now() + self.total);
-        let mut waits = 0;
-        loop {
-            // The name is looked up again after each wait, because exposed names are known only after the server has run.
-            let tool = hub.name_of_server(id, name);
-            match hub.begin(id, |supervisor, now| supervisor.begin_call(id, &tool, now)) {
-                Ok(begun) => return Ok(BegunCall { begun, tool, deadline: (waits > 0).then_some(deadline) }),
-                Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
-                    waits += 1;
-                    hub.prepare(id, deadline).await?;
-                }
-                Err(rejection) => return Err(rejection.to_hub_error()),
-            }
-        }
-    }
-
     async fn send(
         &self,
-        call: BegunCall,
+        begun: Begun,
+        deadline: Timestamp,
         arguments: &Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
-        let BegunCall { begun, tool, deadline } = call;
-        let (tool, connection) = (tool.as_str(), &begun.connection);
+        let (tool, connection) = (begun.tool.as_str(), &begun.connection);
         let timeout = options.take_timeout().or(self.config.timeouts.call).unwrap_or(Timeouts::CALL);
-        let total = deadline.map_or(self.total, |deadline| deadline.duration_since(self.hub.now()));
+        let total = if begun.has_waited { deadline.duration_since(self.hub.now()) } else { self.total };
         let mut call = connection.client.call_tool(tool, arguments).timeout(timeout).total_timeout(total);
         if let Some(progress) = options.take_on_progress() {
             call = call.on_progress(progress);

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
+use mcpwire_client::lock;
 use mcpwire_supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -147,10 +148,6 @@ impl Queue {
     }
 }
 
-fn lock(queue: &Mutex<Queue>) -> std::sync::MutexGuard<'_, Queue> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The event streams of all listeners of a hub, to which the hub adds its events.
 #[derive(Debug, Default)]
 pub(super) struct Listeners(Mutex<Vec<Weak<Mutex<Queue>>>>);
@@ -158,7 +155,7 @@ pub(super) struct Listeners(Mutex<Vec<Weak<Mutex<Queue>>>>);
 impl Listeners {
     pub(super) fn subscribe(&self) -> Events {
         let queue = Arc::new(Mutex::new(Queue::default()));
-        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = lock(&self.0);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(&queue));
         Events(queue)
@@ -183,7 +180,7 @@ impl Listeners {
     }
 
     fn each(&self, wakers: &mut Vec<Waker>, mut f: impl FnMut(&mut Queue)) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|queue| {
+        lock(&self.0).retain(|queue| {
             let Some(queue) = queue.upgrade() else { return false };
             let mut queue = lock(&queue);
             f(&mut queue);

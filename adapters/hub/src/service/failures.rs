@@ -40,25 +40,23 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
     }
 }
 
-/// Converts the error of a tool call to an error for the user. The kind and the text are those of the client's error. But if a
-/// login is needed, the text says how to log in or which setting to change.
+/// Converts the error of a tool call to an error for the user.
 pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
-    let of_login = of_login(error, redactor).map(|failure| failure.error);
-    let reported = of_login.unwrap_or_else(|| {
-        let reported = of_failed_call(error, tool, config, redactor).with_kind(error.kind());
-        reported.with_client_message(text_of(error, redactor))
-    });
-    with_details(reported, error, redactor).with_tool(tool)
+    reported(error, redactor, || of_failed_call(error, tool, config, redactor)).with_tool(tool)
 }
 
-/// Converts the error of a request other than a tool call to an error for the user. The kind and the text are those of the
-/// client's error. But if a login is needed, the text says how to log in or which setting to change.
+/// Converts the error of a request other than a tool call to an error for the user.
 pub(super) fn of_request(error: &Error, config: &McpConfig, redactor: &Redactor) -> HubError {
-    let of_login = of_login(error, redactor).map(|failure| failure.error);
-    let reported = of_login.unwrap_or_else(|| {
-        let reported = classify(error, Stage::Run, config.package_kind(), redactor).error.with_kind(error.kind());
-        reported.with_client_message(text_of(error, redactor))
-    });
+    reported(error, redactor, || classify(error, Stage::Run, config.package_kind(), redactor).error)
+}
+
+/// Returns the error for the user with the kind and the text of the client's error, and with the code and the field of the error
+/// that `classified` returns. But if a login is needed, the text says how to log in or which setting to change.
+fn reported(error: &Error, redactor: &Redactor, classified: impl FnOnce() -> HubError) -> HubError {
+    let reported = match of_login(error, redactor) {
+        Some(failure) => failure.error,
+        None => classified().with_kind(error.kind()).with_client_message(text_of(error, redactor)),
+    };
     with_details(reported, error, redactor)
 }
 

@@ -115,6 +115,59 @@ impl HubOptions {
         /// Other connections of the program can share the logins. If the options of a connection ([`connect`](Self::connect))
         /// contain an authorizer or a provider of tokens, the hub uses that instead of the login.
         fn logins(logins: Logins) => logins = Some(logins);
+
+        /// Sets the callback that returns the options of the connection to one server, so that servers can have different
+        /// options. The hub calls it for each attempt to start a server. If the callback panics, that attempt fails with the
+        /// message of the panic.
+        ///
+        /// A panic in a handler or callback of these options does not end the connection: see
+        /// [`ConnectOptions`](mcpwire_driver::ConnectOptions#panics). The hub writes such a panic to the logs of the server.
+        fn connect(connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static)
+            => callbacks.connect = Some(Box::new(connect));
+
+        /// Sets the callback that changes the policy of a server, for example its timeouts and automatic restarts. The policy
+        /// that it gets is that of the configuration.
+        ///
+        /// If the callback panics, the change of the configuration that caused its call fails with the message of the panic. If
+        /// it panics while the hub is opened, the entry of the server counts as broken ([`Hub::broken`](super::Hub::broken)).
+        fn policy(adjust: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static)
+            => callbacks.adjust_policy = Some(Box::new(adjust));
+
+        /// Sets the callback that decides whether a tool call may be made. The hub calls it when the server runs, before the call
+        /// counts towards a rate limit. If the callback panics, the call is denied.
+        ///
+        /// ```no_run
+        /// # mod mcpwire { pub mod hub { pub use mcpwire_hub::HubOptions; pub mod service { pub use
+        /// # mcpwire_hub::service::CallDecision; } } }
+        /// # #[cfg(feature = "tokio")]
+        /// # fn run() {
+        /// use mcpwire::hub::HubOptions;
+        /// use mcpwire::hub::service::CallDecision;
+        ///
+        /// let options = HubOptions::in_memory()
+        ///     .before_call(|call| match call.tool.as_str() {
+        ///         "delete_repository" => CallDecision::Deny("repositories are never deleted".into()),
+        ///         "merge" => CallDecision::Ask,
+        ///         _ => CallDecision::Allow,
+        ///     })
+        ///     .on_ask(async |question| question.call.server_name == "github");
+        /// # }
+        /// ```
+        fn before_call(f: impl Fn(&ToolCall) -> CallDecision + Send + Sync + 'static)
+            => callbacks.calls.before = Some(Box::new(f));
+
+        /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the result.
+        /// If the call has failed, the decision has no effect. If the callback panics, the caller does not get the result.
+        fn after_call(f: impl Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync + 'static)
+            => callbacks.calls.after = Some(Box::new(f));
+
+        /// Sets the limits of the supervisor, such as the number of servers that may start at the same time and the length of
+        /// exposed tool names.
+        fn supervisor(settings: SupervisorSettings) => supervisor = settings;
+
+        /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). The default is 6 s. Servers that are
+        /// still running one second before the end of this time are killed.
+        fn shutdown_within(time: Duration) => shutdown_within = time;
     }
 
     /// Sets the options of the connections to all servers: the name and version of the program, the launcher, the observer, and
@@ -144,62 +197,6 @@ impl HubOptions {
         self.connect(move |_| options.clone())
     }
 
-    /// Sets the callback that returns the options of the connection to one server, so that servers can have different options.
-    /// The hub calls it for each attempt to start a server. If the callback panics, that attempt fails with the message of the
-    /// panic.
-    ///
-    /// A panic in a handler or callback of these options does not end the connection: see
-    /// [`ConnectOptions`](mcpwire_driver::ConnectOptions#panics). The hub writes such a panic to the logs of the server.
-    pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
-        self.callbacks.connect = Some(Box::new(connect));
-        self
-    }
-
-    /// Sets the callback that changes the policy of a server, for example its timeouts and automatic restarts. The policy that it
-    /// gets is that of the configuration.
-    ///
-    /// If the callback panics, the change of the configuration that caused its call fails with the message of the panic. If it
-    /// panics while the hub is opened, the entry of the server counts as broken ([`Hub::broken`](super::Hub::broken)).
-    pub fn policy(mut self, adjust: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
-        self.callbacks.adjust_policy = Some(Box::new(adjust));
-        self
-    }
-
-    /// Sets the callback that decides whether a tool call may be made. The hub calls it when the server runs, before the call
-    /// counts towards a rate limit. If the callback panics, the call is denied.
-    ///
-    /// ```no_run
-    /// # mod mcpwire { pub mod hub { pub use mcpwire_hub::HubOptions; pub mod service { pub use
-    /// # mcpwire_hub::service::CallDecision; } } }
-    /// # #[cfg(feature = "tokio")]
-    /// # fn run() {
-    /// use mcpwire::hub::HubOptions;
-    /// use mcpwire::hub::service::CallDecision;
-    ///
-    /// let options = HubOptions::in_memory()
-    ///     .before_call(|call| match call.tool.as_str() {
-    ///         "delete_repository" => CallDecision::Deny("repositories are never deleted".into()),
-    ///         "merge" => CallDecision::Ask,
-    ///         _ => CallDecision::Allow,
-    ///     })
-    ///     .on_ask(async |question| question.call.server_name == "github");
-    /// # }
-    /// ```
-    pub fn before_call(mut self, f: impl Fn(&ToolCall) -> CallDecision + Send + Sync + 'static) -> Self {
-        self.callbacks.calls.before = Some(Box::new(f));
-        self
-    }
-
-    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the result. If
-    /// the call has failed, the decision has no effect. If the callback panics, the caller does not get the result.
-    pub fn after_call(
-        mut self,
-        f: impl Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync + 'static,
-    ) -> Self {
-        self.callbacks.calls.after = Some(Box::new(f));
-        self
-    }
-
     /// Sets the callback that decides about a tool call for which another callback has returned [`CallDecision::Ask`], for
     /// example by asking a person. It returns `true` to allow the call. If the callback panics, the call is denied.
     ///
@@ -210,16 +207,6 @@ impl HubOptions {
     {
         self.callbacks.calls.on_ask = Some(Box::new(move |question| Box::pin(f(question))));
         self
-    }
-
-    mcpwire_client::setters! {
-        /// Sets the limits of the supervisor, such as the number of servers that may start at the same time and the length of
-        /// exposed tool names.
-        fn supervisor(settings: SupervisorSettings) => supervisor = settings;
-
-        /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). The default is 6 s. Servers that are
-        /// still running one second before the end of this time are killed.
-        fn shutdown_within(time: Duration) => shutdown_within = time;
     }
 }
 

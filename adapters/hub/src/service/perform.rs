@@ -77,7 +77,7 @@ impl HubState {
                 }
             }
             Effect::Stop { generation } => {
-                let remains = server.attempts.get_mut(&generation).map(Attempt::stop);
+                let remains = server.attempts.get_mut(&generation).map(Attempt::stop).unwrap_or_default();
                 task(server, generation).stop(remains);
             }
             Effect::Kill { generation } => {
@@ -85,7 +85,7 @@ impl HubState {
                     attempt.is_killed = true;
                     attempt.stop()
                 });
-                task(server, generation).kill(remains);
+                task(server, generation).kill(remains.unwrap_or_default());
             }
             Effect::StopFailed { .. } => {
                 server.logs.push("the process could not be ended; it may still run");

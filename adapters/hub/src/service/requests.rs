@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use mcpwire_core::{Json, RequestOptions, ServerInfo, Timestamp};
-use mcpwire_supervisor::{CallRejection, ServerId};
+use mcpwire_core::{Json, RequestOptions, ServerInfo};
+use mcpwire_supervisor::ServerId;
 
-use super::calls::{Begun, MAX_WAITS};
+use super::calls::Begun;
 use super::failures;
 use super::hub::Hub;
 use super::hub_state::HubState;
@@ -33,7 +33,7 @@ impl HubState {
         }
         let config = self.config(id)?;
         let deadline = self.now() + timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
-        let Begun { connection, .. } = &self.begin_request(id, deadline).await?;
+        let Begun { connection, .. } = &self.begin(id, None, deadline).await?;
         let left = deadline.duration_since(self.now());
         let options = RequestOptions::new().timeout(left).total_timeout(left);
         let request = connection.client.request_raw_with(method, params, &options);
@@ -42,27 +42,6 @@ impl HubState {
                 result.map_err(|error| failures::of_request(&error, &config, &connection.redactor))
             }
             Either::Right((error, _)) => Err(error.unwrap_or_else(|_| hub_has_ended())),
-        }
-    }
-
-    fn with_server(&self, id: ServerId, error: HubError) -> HubError {
-        match self.config(id) {
-            Ok(config) => error.with_server(config.name.trim()),
-            Err(_) => error,
-        }
-    }
-
-    /// Waits until the server runs, but at most until `deadline`, and counts a request as in flight.
-    async fn begin_request(self: &Arc<Self>, id: ServerId, deadline: Timestamp) -> Result<Begun, HubError> {
-        let mut waits = 0;
-        loop {
-            match self.begin(id, |supervisor, now| supervisor.begin_request(id, now)) {
-                Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
-                    waits += 1;
-                    self.prepare(id, deadline).await?;
-                }
-                begun => return begun.map_err(|rejection| rejection.to_hub_error()),
-            }
         }
     }
 }
@@ -94,7 +73,7 @@ impl Hub {
     pub async fn server_info(&self, id: Uuid) -> Result<ServerInfo, HubError> {
         let (state, id) = (&self.0.state, server_id(id));
         let deadline = state.now() + state.config(id)?.timeouts.start.unwrap_or(Timeouts::START);
-        let begun = state.begin_request(id, deadline).await.map_err(|error| state.with_server(id, error))?;
+        let begun = state.begin(id, None, deadline).await.map_err(|error| state.with_server(id, error))?;
         begun.connection.client.server_info().cloned().ok_or_else(hub_has_ended)
     }
 
@@ -109,7 +88,7 @@ impl Hub {
         let timeout = timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
         let deadline = state.now() + timeout;
         let ping = async {
-            let Begun { connection, .. } = &state.begin_request(id, deadline).await?;
+            let Begun { connection, .. } = &state.begin(id, None, deadline).await?;
             let left = deadline.duration_since(state.now());
             let answer = state.settings.tasks.within(left, connection.client.ping()).await.ok_or_else(|| {
                 let message = format!("`ping` timed out after {} s", timeout.as_secs_f64());
