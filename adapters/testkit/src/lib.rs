@@ -37,6 +37,23 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+/// Defines the settings of a server: methods that pass a closure to the method `change` of the server, which calls the closure
+/// with the state.
+macro_rules! changes {
+    ($( $(#[$attribute:meta])* fn $name:ident(&$this:ident $(, $argument:ident: $type:ty)*) => $change:expr; )*) => { $(
+        $(#[$attribute])*
+        pub fn $name(&$this $(, $argument: $type)*) -> Self {
+            $this.change($change)
+        }
+    )* };
+    ($( $(#[$attribute:meta])* fn $name:ident($this:ident $(, $argument:ident: $type:ty)*) => $change:expr; )*) => { $(
+        $(#[$attribute])*
+        pub fn $name($this $(, $argument: $type)*) -> Self {
+            $this.change($change)
+        }
+    )* };
+}
+
 #[cfg(feature = "authorization")]
 pub mod authorization;
 mod executor;
@@ -78,4 +95,8 @@ pub use wire::{Cancellation, RecordedMessage};
 /// Locks a mutex, even if it is poisoned because a handler of a test has panicked.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+    texts.into_iter().map(Into::into).collect()
 }

@@ -10,11 +10,11 @@ use std::time::Duration;
 use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
-use crate::lock;
 use crate::progress_and_responses::Outbox;
 use crate::response::{Output, ScriptedResponse};
 use crate::wire;
 use crate::wire::{Cancellation, RecordedMessage};
+use crate::{lock, texts};
 
 /// The default capacity of a pipe between client and server, in bytes. 64 KiB: the capacity of a pipe on Linux.
 pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
@@ -88,35 +88,43 @@ impl ScriptedServer {
         })))
     }
 
-    /// Sets the name and the version that the server reports as `serverInfo`. The default is `scripted`, version 1.0.0.
-    pub fn server_info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.change(|state| (state.name, state.version) = (name.into(), version.into()))
-    }
-
     /// Limits the server to the protocol revisions of one era, for example to test a client against a legacy server.
     pub fn era(self, era: Era) -> Self {
         let versions = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == era);
         self.versions(versions.map(|version| version.to_string()))
     }
 
-    /// Sets the protocol revisions that the server supports, such as `2025-11-25`. Revisions that this library does not know are
-    /// allowed. The default is all revisions of this library.
-    pub fn versions(self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.change(|state| state.versions = versions.into_iter().map(Into::into).collect())
-    }
+    changes! {
+        /// Sets the name and the version that the server reports as `serverInfo`. The default is `scripted`, version 1.0.0.
+        fn server_info(self, name: impl Into<String>, version: impl Into<String>)
+            => |state| (state.name, state.version) = (name.into(), version.into());
 
-    /// Sets the capabilities that the server declares, as an object. The default is `tools` with `listChanged`, and `logging`.
-    ///
-    /// # Panics
-    ///
-    /// If the value cannot be serialized as JSON.
-    pub fn capabilities(self, capabilities: impl Serialize) -> Self {
-        self.change(|state| state.capabilities = wire::json(&capabilities))
-    }
+        /// Sets the protocol revisions that the server supports, such as `2025-11-25`. Revisions that this library does not know
+        /// are allowed. The default is all revisions of this library.
+        fn versions(self, versions: impl IntoIterator<Item = impl Into<String>>)
+            => |state| state.versions = texts(versions);
 
-    /// Sets the `instructions` that the server sends to each client that connects. By default, it sends none.
-    pub fn instructions(self, instructions: impl Into<String>) -> Self {
-        self.change(|state| state.instructions = Some(instructions.into()))
+        /// Sets the capabilities that the server declares, as an object. The default is `tools` with `listChanged`, and
+        /// `logging`.
+        ///
+        /// # Panics
+        ///
+        /// If the value cannot be serialized as JSON.
+        fn capabilities(self, capabilities: impl Serialize) => |state| state.capabilities = wire::json(&capabilities);
+
+        /// Sets the `instructions` that the server sends to each client that connects. By default, it sends none.
+        fn instructions(self, instructions: impl Into<String>)
+            => |state| state.instructions = Some(instructions.into());
+
+        /// Sets the maximum number of tools on a page of `tools/list`, at least 1. By default, one page has all tools.
+        fn page_size(self, tools: usize) => |state| state.page_size = tools.max(1);
+
+        /// Sets the delay between a request and the first step of its answer, for all requests. The default is zero.
+        fn latency(self, latency: Duration) => |state| state.latency = latency;
+
+        /// Makes the server answer requests even if the client has cancelled them. This simulates a cancellation that arrives too
+        /// late.
+        fn ignore_cancellations(self) => |state| state.ignores_cancellations = true;
     }
 
     /// Adds a tool that accepts any arguments. For each call, `handler` gets the arguments and returns the answer. Replaces a
@@ -185,22 +193,6 @@ impl ScriptedServer {
         handler: impl FnMut(&Json) -> A + Send + 'static,
     ) -> Self {
         self.change(|state| drop(state.methods.insert(method.into(), shared(handler))))
-    }
-
-    /// Sets the maximum number of tools on a page of `tools/list`, at least 1. By default, one page has all tools.
-    pub fn page_size(self, tools: usize) -> Self {
-        self.change(|state| state.page_size = tools.max(1))
-    }
-
-    /// Sets the delay between a request and the first step of its answer, for all requests. The default is zero.
-    pub fn latency(self, latency: Duration) -> Self {
-        self.change(|state| state.latency = latency)
-    }
-
-    /// Makes the server answer requests even if the client has cancelled them. This simulates a cancellation that arrives too
-    /// late.
-    pub fn ignore_cancellations(self) -> Self {
-        self.change(|state| state.ignores_cancellations = true)
     }
 
     /// Removes a tool. Clients are not notified: send `notifications/tools/list_changed` with [`ScriptedServer::notify`] if they

@@ -108,7 +108,7 @@ impl State {
             expires_at: now + CODE_LIFETIME,
         };
         let text = self.new_secret("code");
-        self.tokens.add_code(text.clone(), code);
+        self.tokens.codes.insert(text.clone(), code);
         text
     }
 

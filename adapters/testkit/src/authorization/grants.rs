@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
 use super::pages::secret_json;
-use super::proofs::{ProofError, sha256};
+use super::proofs::sha256;
 use super::state::{Refused, State};
 use super::tokens::{DEVICE_CODE, DeviceCode, Permission};
 use super::url::{Form, encode, origin};
@@ -27,10 +27,7 @@ impl State {
     /// Answers a request to the token endpoint: issues tokens for a grant.
     pub(super) fn token(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<HttpAnswer, Refused> {
         let client = self.authenticate(request, form, now)?;
-        let key = self.proofs.check(request, origin(&self.issuer), None, now).map_err(|refused| match refused {
-            ProofError::Invalid(reason) => ("invalid_dpop_proof", reason),
-            ProofError::NonceWanted => ("use_dpop_nonce", "the proof needs the nonce of this server"),
-        })?;
+        let key = self.proofs.check(request, origin(&self.issuer), None, now)?;
         let key = key.filter(|_| !self.deviates(&Deviation::IgnoreProofs));
         let grant = form.get("grant_type").unwrap_or_default();
         if !client.has_grant(grant) {
@@ -235,7 +232,7 @@ impl State {
     pub(super) fn revoke(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<HttpAnswer, Refused> {
         let client = self.authenticate(request, form, now)?;
         let token = form.get("token").ok_or(("invalid_request", "there is no token"))?;
-        if self.tokens.is_access_token(token) && self.deviates(&Deviation::RevokeNoAccessTokens) {
+        if self.tokens.access.contains_key(token) && self.deviates(&Deviation::RevokeNoAccessTokens) {
             return Err(("unsupported_token_type", "access tokens cannot be revoked"));
         }
         self.tokens.revoke(token, &client.id);

@@ -12,6 +12,7 @@ use ring::signature::{
 };
 use serde_json::Value;
 
+use super::state::Refused;
 use super::url::without_query;
 use crate::http::{HttpAnswer, HttpRequest};
 
@@ -31,15 +32,6 @@ pub(super) struct Proofs {
     /// The server's time at the last check, in seconds since the Unix epoch. `None` if the server's clock is the same as the
     /// clients' clock.
     date: Option<u64>,
-}
-
-/// The reason why a DPoP proof is refused.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ProofError {
-    /// The proof is invalid. The server responds with the error `invalid_dpop_proof` and this description.
-    Invalid(&'static str),
-    /// The proof does not have the current nonce. The server responds with the error `use_dpop_nonce`.
-    NonceWanted,
 }
 
 impl Proofs {
@@ -73,16 +65,16 @@ impl Proofs {
         origin: &str,
         token: Option<&str>,
         now: Duration,
-    ) -> Result<Option<String>, ProofError> {
+    ) -> Result<Option<String>, Refused> {
         let mut proofs = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("DPoP"));
         let Some((_, proof)) = proofs.next() else { return Ok(None) };
         if proofs.next().is_some() {
-            return Err(ProofError::Invalid("there are two headers DPoP"));
+            return Err(("invalid_dpop_proof", "there are two headers DPoP"));
         }
         let now = now.as_secs().saturating_add_signed(self.clock);
         self.date = (self.clock != 0).then_some(now);
-        let jwt = Jwt::parse(proof).ok_or(ProofError::Invalid("the proof is no JWT"))?;
-        let key = jwt.header.get("jwk").ok_or(ProofError::Invalid("the proof has no key"))?;
+        let jwt = Jwt::parse(proof).ok_or(("invalid_dpop_proof", "the proof is no JWT"))?;
+        let key = jwt.header.get("jwk").ok_or(("invalid_dpop_proof", "the proof has no key"))?;
         let checks = [
             (text(&jwt.header, "typ") == "dpop+jwt", "`typ` is not dpop+jwt"),
             (key.get("d").is_none(), "the key is private"),
@@ -94,13 +86,13 @@ impl Proofs {
             (!jwt.claim("jti").is_empty(), "there is no `jti`"),
         ];
         if let Some((_, reason)) = checks.iter().find(|(holds, _)| !holds) {
-            return Err(ProofError::Invalid(reason));
+            return Err(("invalid_dpop_proof", reason));
         }
         if !self.seen.insert(jwt.claim("jti").to_owned()) {
-            return Err(ProofError::Invalid("the proof was used before"));
+            return Err(("invalid_dpop_proof", "the proof was used before"));
         }
         if self.nonce(origin).is_some_and(|nonce| jwt.claim("nonce") != nonce) {
-            return Err(ProofError::NonceWanted);
+            return Err(("use_dpop_nonce", "the proof needs the nonce of this server"));
         }
         Ok(Some(thumbprint(key)))
     }

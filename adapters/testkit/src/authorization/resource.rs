@@ -7,13 +7,13 @@ use std::time::Duration;
 use mcpwire_driver::protocol::Json;
 use serde_json::{Value, json};
 
-use super::proofs::{ProofError, Proofs};
+use super::proofs::Proofs;
 use super::server::AuthorizationServer;
 use super::state::with_members;
 use super::url::{origin, path, split_origin};
 use crate::http::{HttpAnswer, HttpRequest, Requests, ScriptedHttp};
-use crate::lock;
 use crate::server::ScriptedServer;
+use crate::{lock, texts};
 
 /// A way in which a protected MCP server differs from the specification, or attacks its clients.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,52 +101,41 @@ impl ProtectedServer {
         self.trust(server).change(|state| state.others.extend(former))
     }
 
-    /// Lets clients reach an authorization server without accepting its tokens, for example an attacker's server.
-    pub fn reach(&self, server: &AuthorizationServer) -> Self {
-        self.change(|state| state.others.push(server.clone()))
-    }
-
     /// Sets the resource identifier, for which clients request tokens. Default: the URL of the server.
     pub fn resource_id(&self, resource: impl Into<String>) -> Self {
         *lock(&self.0.resource) = resource.into();
         self.clone()
     }
 
-    /// Sets the `scopes_supported` that the metadata of the server lists. Default: none.
-    pub fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
-    }
+    changes! {
+        /// Lets clients reach an authorization server without accepting its tokens, for example an attacker's server.
+        fn reach(&self, server: &AuthorizationServer) => |state| state.others.push(server.clone());
 
-    /// Requires these scopes, separated by spaces, for an operation such as `tools/list` or `tools/call echo`. An empty operation
-    /// stands for all operations.
-    pub fn require(&self, operation: impl Into<String>, scopes: impl Into<String>) -> Self {
-        self.change(|state| state.required.push((operation.into(), scopes.into())))
-    }
+        /// Sets the `scopes_supported` that the metadata of the server lists. Default: none.
+        fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>)
+            => |state| state.scopes_supported = texts(scopes);
 
-    /// Accepts only tokens that are bound to a key, so that clients must use DPoP.
-    pub fn require_dpop(&self) -> Self {
-        self.change(|state| state.wants_proofs = true)
-    }
+        /// Requires these scopes, separated by spaces, for an operation such as `tools/list` or `tools/call echo`. An empty
+        /// operation stands for all operations.
+        fn require(&self, operation: impl Into<String>, scopes: impl Into<String>)
+            => |state| state.required.push((operation.into(), scopes.into()));
 
-    /// Sets how many seconds the server's clock is ahead of the clients' clock when the server checks DPoP proofs. Negative:
-    /// behind. Default: 0.
-    pub fn clock_ahead(&self, seconds: i64) -> Self {
-        self.change(|state| state.proofs.clock = seconds)
-    }
+        /// Accepts only tokens that are bound to a key, so that clients must use DPoP.
+        fn require_dpop(&self) => |state| state.wants_proofs = true;
 
-    /// Requires a nonce in DPoP proofs. If a nonce is already required, replaces it, so that clients have to repeat a request.
-    pub fn renew_dpop_nonce(&self) -> Self {
-        self.change(|state| state.proofs.renew_nonce())
-    }
+        /// Sets how many seconds the server's clock is ahead of the clients' clock when the server checks DPoP proofs. Negative:
+        /// behind. Default: 0.
+        fn clock_ahead(&self, seconds: i64) => |state| state.proofs.clock = seconds;
 
-    /// Adds a deviation from the specification. Earlier deviations stay.
-    pub fn deviate(&self, deviation: ResourceDeviation) -> Self {
-        self.change(|state| state.deviations.push(deviation))
-    }
+        /// Requires a nonce in DPoP proofs. If a nonce is already required, replaces it, so that clients have to repeat a
+        /// request.
+        fn renew_dpop_nonce(&self) => |state| state.proofs.renew_nonce();
 
-    /// Removes all deviations, so that the server follows the specification again.
-    pub fn conform(&self) -> Self {
-        self.change(|state| state.deviations.clear())
+        /// Adds a deviation from the specification. Earlier deviations stay.
+        fn deviate(&self, deviation: ResourceDeviation) => |state| state.deviations.push(deviation);
+
+        /// Removes all deviations, so that the server follows the specification again.
+        fn conform(&self) => |state| state.deviations.clear();
     }
 
     /// Sets a handler that gets each request first, even without a valid token. It returns the response, or `None` to let the
@@ -300,17 +289,17 @@ impl fmt::Debug for ProtectedServer {
 // Checks of tokens, and challenges for refused requests.
 
 /// The reason why a protected MCP server refuses a request.
-pub(super) enum Refusal {
+enum Refusal {
     NoToken,
     InvalidToken,
-    InvalidProof,
-    NonceWanted,
+    /// The DPoP proof is refused with this error code.
+    Proof(&'static str),
     MissingScopes(String),
 }
 
 impl ProtectedServer {
     /// Checks whether a request has a valid token with the required scopes, and a valid DPoP proof if it needs one.
-    pub(super) fn check(&self, request: &HttpRequest, now: Duration) -> Result<(), Refusal> {
+    fn check(&self, request: &HttpRequest, now: Duration) -> Result<(), Refusal> {
         let (servers, resource) = (self.servers(), self.resource());
         let authorization = request.header("Authorization").ok_or(Refusal::NoToken)?;
         let (scheme, token) = authorization.split_once(' ').ok_or(Refusal::NoToken)?;
@@ -328,10 +317,9 @@ impl ProtectedServer {
         }
         if is_bound {
             let State { url, proofs, .. } = &mut *state;
-            match proofs.check(request, origin(url), Some(token), now) {
-                Ok(key) if key == permission.key => {}
-                Ok(_) | Err(ProofError::Invalid(_)) => return Err(Refusal::InvalidProof),
-                Err(ProofError::NonceWanted) => return Err(Refusal::NonceWanted),
+            let key = proofs.check(request, origin(url), Some(token), now).map_err(|(code, _)| Refusal::Proof(code))?;
+            if key != permission.key {
+                return Err(Refusal::Proof("invalid_dpop_proof"));
             }
         }
         let required = state.required_scopes(request);
@@ -344,14 +332,13 @@ impl ProtectedServer {
     }
 
     /// Returns the error response for a refused request, with a `WWW-Authenticate` challenge.
-    pub(super) fn refuse(&self, refusal: &Refusal) -> HttpAnswer {
+    fn refuse(&self, refusal: &Refusal) -> HttpAnswer {
         let metadata_url = self.metadata_url();
         let state = self.lock();
         let (status, error, scopes) = match refusal {
             Refusal::NoToken => (401, None, state.required_scopes_of("")),
             Refusal::InvalidToken => (401, Some("invalid_token"), state.required_scopes_of("")),
-            Refusal::InvalidProof => (401, Some("invalid_dpop_proof"), String::new()),
-            Refusal::NonceWanted => (401, Some("use_dpop_nonce"), String::new()),
+            Refusal::Proof(code) => (401, Some(*code), String::new()),
             Refusal::MissingScopes(scopes) => {
                 let status = if state.deviates(&ResourceDeviation::MissingScopesAs401) { 401 } else { 403 };
                 let is_named = !state.deviates(&ResourceDeviation::OmitMissingScopes);

@@ -14,7 +14,7 @@ use super::state::{Refused, State};
 use super::tokens::Permission;
 use super::url::{Form, origin, split_origin};
 use crate::http::{HttpAnswer, HttpRequest, Requests};
-use crate::lock;
+use crate::{lock, texts};
 
 /// An OAuth authorization server for tests. Clones refer to the same server, and all settings can change at any time.
 ///
@@ -42,99 +42,71 @@ impl AuthorizationServer {
         AuthorizationServer(Arc::new(Shared { state, requests: Requests::default() }))
     }
 
-    /// Sets the well-known path at which the server publishes its metadata. Default: [`MetadataPlace::OAuth`].
-    pub fn metadata_at(&self, place: MetadataPlace) -> Self {
-        self.change(|state| state.metadata_place = Some(place))
-    }
+    changes! {
+        /// Sets the well-known path at which the server publishes its metadata. Default: [`MetadataPlace::OAuth`].
+        fn metadata_at(&self, place: MetadataPlace) => |state| state.metadata_place = Some(place);
 
-    /// Publishes no metadata, as authorization servers of protocol revision 2025-03-26 may.
-    pub fn without_metadata(&self) -> Self {
-        self.change(|state| state.metadata_place = None)
-    }
+        /// Publishes no metadata, as authorization servers of protocol revision 2025-03-26 may.
+        fn without_metadata(&self) => |state| state.metadata_place = None;
 
-    /// Sets the `scopes_supported` that the metadata of the server lists. Default: none.
-    pub fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
-    }
+        /// Sets the `scopes_supported` that the metadata of the server lists. Default: none.
+        fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>)
+            => |state| state.scopes_supported = texts(scopes);
 
-    /// Sets the `token_endpoint_auth_methods_supported` that the metadata lists. Default: `none`, `client_secret_basic`,
-    /// `client_secret_post` and `private_key_jwt`.
-    pub fn auth_methods(&self, methods: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.change(|state| state.auth_methods = methods.into_iter().map(Into::into).collect())
-    }
+        /// Sets the `token_endpoint_auth_methods_supported` that the metadata lists. Default: `none`, `client_secret_basic`,
+        /// `client_secret_post` and `private_key_jwt`.
+        fn auth_methods(&self, methods: impl IntoIterator<Item = impl Into<String>>)
+            => |state| state.auth_methods = texts(methods);
 
-    /// Turns dynamic client registration off (RFC 7591). Clients must then be added by the test, or have a metadata document.
-    pub fn without_registration(&self) -> Self {
-        self.change(|state| state.registers_clients = false)
-    }
+        /// Turns dynamic client registration off (RFC 7591). Clients must then be added by the test, or have a metadata document.
+        fn without_registration(&self) => |state| state.registers_clients = false;
 
-    /// Turns the device grant off (RFC 8628), by which a user logs in on another device.
-    pub fn without_devices(&self) -> Self {
-        self.change(|state| state.grants_devices = false)
-    }
+        /// Turns the device grant off (RFC 8628), by which a user logs in on another device.
+        fn without_devices(&self) => |state| state.grants_devices = false;
 
-    /// Adds a registered client. Replaces a client with the same identifier.
-    pub fn client(&self, client: Client) -> Self {
-        self.change(|state| {
-            state.secrets.extend(client.secret.clone());
-            state.clients.insert(client.id.clone(), client);
-        })
-    }
+        /// Adds a registered client. Replaces a client with the same identifier.
+        fn client(&self, client: Client) => |state| {
+                state.secrets.extend(client.secret.clone());
+                state.clients.insert(client.id.clone(), client);
+            };
 
-    /// Adds the metadata document of a client, and accepts the URL of the document as client identifier. The server does not
-    /// fetch the document from a network.
-    pub fn client_document(&self, url: impl Into<String>, document: Value) -> Self {
-        self.change(|state| {
-            state.takes_documents = true;
-            state.documents.insert(url.into(), document);
-        })
-    }
+        /// Adds the metadata document of a client, and accepts the URL of the document as client identifier. The server does not
+        /// fetch the document from a network.
+        fn client_document(&self, url: impl Into<String>, document: Value) => |state| {
+                state.takes_documents = true;
+                state.documents.insert(url.into(), document);
+            };
 
-    /// Sets the time after which access tokens expire. Default: one hour.
-    pub fn token_lifetime(&self, lifetime: Duration) -> Self {
-        self.change(|state| state.token_lifetime = lifetime)
-    }
+        /// Sets the time after which access tokens expire. Default: one hour.
+        fn token_lifetime(&self, lifetime: Duration) => |state| state.token_lifetime = lifetime;
 
-    /// Sets the delay of all responses. Default: no delay.
-    pub fn latency(&self, latency: Duration) -> Self {
-        self.change(|state| state.latency = latency)
-    }
+        /// Sets the delay of all responses. Default: no delay.
+        fn latency(&self, latency: Duration) => |state| state.latency = latency;
 
-    /// Shows the user a page with a form at each login, instead of accepting the login at once.
-    pub fn with_login_page(&self) -> Self {
-        self.change(|state| state.asks_users = true)
-    }
+        /// Shows the user a page with a form at each login, instead of accepting the login at once.
+        fn with_login_page(&self) => |state| state.asks_users = true;
 
-    /// Accepts each login at once, without showing a page. This is the default.
-    pub fn without_login_page(&self) -> Self {
-        self.change(|state| state.asks_users = false)
-    }
+        /// Accepts each login at once, without showing a page. This is the default.
+        fn without_login_page(&self) => |state| state.asks_users = false;
 
-    /// Sets how many seconds the server's clock is ahead of the clients' clock when the server checks DPoP proofs. Negative:
-    /// behind. Default: 0.
-    pub fn clock_ahead(&self, seconds: i64) -> Self {
-        self.change(|state| state.proofs.clock = seconds)
-    }
+        /// Sets how many seconds the server's clock is ahead of the clients' clock when the server checks DPoP proofs. Negative:
+        /// behind. Default: 0.
+        fn clock_ahead(&self, seconds: i64) => |state| state.proofs.clock = seconds;
 
-    /// Requires a nonce in DPoP proofs. If a nonce is already required, replaces it, so that clients have to repeat a request.
-    pub fn renew_dpop_nonce(&self) -> Self {
-        self.change(|state| state.proofs.renew_nonce())
-    }
+        /// Requires a nonce in DPoP proofs. If a nonce is already required, replaces it, so that clients have to repeat a
+        /// request.
+        fn renew_dpop_nonce(&self) => |state| state.proofs.renew_nonce();
 
-    /// Adds a deviation from the specification. Earlier deviations stay.
-    pub fn deviate(&self, deviation: Deviation) -> Self {
-        self.change(|state| state.deviations.push(deviation))
-    }
+        /// Adds a deviation from the specification. Earlier deviations stay.
+        fn deviate(&self, deviation: Deviation) => |state| state.deviations.push(deviation);
 
-    /// Removes all deviations, so that the server follows the specification again.
-    pub fn conform(&self) -> Self {
-        self.change(|state| state.deviations.clear())
-    }
+        /// Removes all deviations, so that the server follows the specification again.
+        fn conform(&self) => |state| state.deviations.clear();
 
-    /// Sends this response to the next request to an endpoint, instead of the server's own. Several responses are sent in the
-    /// order in which they were added.
-    pub fn answer_next(&self, endpoint: Endpoint, answer: HttpAnswer) -> Self {
-        self.change(|state| state.next_answers.push((endpoint, answer)))
+        /// Sends this response to the next request to an endpoint, instead of the server's own. Several responses are sent in the
+        /// order in which they were added.
+        fn answer_next(&self, endpoint: Endpoint, answer: HttpAnswer)
+            => |state| state.next_answers.push((endpoint, answer));
     }
 
     /// Sets a handler that gets each request first. It returns the response, or `None` to let the server answer.

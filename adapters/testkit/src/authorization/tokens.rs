@@ -52,7 +52,7 @@ struct Login {
 }
 
 #[derive(Debug)]
-struct AccessToken {
+pub(super) struct AccessToken {
     login: usize,
     expires_at: Duration,
     is_revoked: bool,
@@ -61,11 +61,11 @@ struct AccessToken {
 /// The authorization codes, logins and tokens of an authorization server.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    codes: BTreeMap<String, Code>,
+    pub(super) codes: BTreeMap<String, Code>,
     /// The login that each used authorization code has started, to revoke it if the code is used again.
     used_codes: BTreeMap<String, usize>,
     logins: Vec<Login>,
-    access: BTreeMap<String, AccessToken>,
+    pub(super) access: BTreeMap<String, AccessToken>,
     /// The login of each refresh token, including replaced tokens, by the token.
     refresh: BTreeMap<String, usize>,
     /// Number of logins that were revoked because a refresh token was used twice.
@@ -73,10 +73,6 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    pub(super) fn add_code(&mut self, text: String, code: Code) {
-        self.codes.insert(text, code);
-    }
-
     /// Removes and returns an authorization code, or returns `None` if the code is unknown or used. A second use of a code
     /// revokes the tokens of the first use (RFC 6749, section 4.1.2).
     pub(super) fn take_code(&mut self, text: &str) -> Option<Code> {
@@ -145,10 +141,6 @@ impl Tokens {
         let token = self.access.get(token).filter(|token| !token.is_revoked && now < token.expires_at)?;
         let login = &self.logins[token.login];
         (!login.is_revoked).then_some(&login.permission)
-    }
-
-    pub(super) fn is_access_token(&self, token: &str) -> bool {
-        self.access.contains_key(token)
     }
 
     /// Revokes a token, if it belongs to this client. The revocation of a refresh token revokes its whole login.
