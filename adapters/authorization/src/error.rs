@@ -37,7 +37,7 @@ pub enum LoginError {
     #[error("no login is needed: the server answers without one, and names no authorization server")]
     NotNeeded,
     /// The authorization server has no login by device codes. Contains its issuer.
-    #[error("the authorization server {} has no login with a code for another device; log in with a browser", printable(.0))]
+    #[error("the authorization server {} does not support a login with a code on another device; log in with a browser", printable(.0))]
     NoDeviceLogin(String),
     /// No setting names the authorization server of the configured client, so the secret of the client was not sent.
     #[error(transparent)]

@@ -183,7 +183,8 @@ impl Guide {
         self.show(&Step::OpenUrl { url }, || {
             format!(
                 "Log in to {}. Open this page in a browser on any machine:\n\n  {}\n\n\
-                 At the end, the browser cannot reach a page whose address begins with http://. Paste that address here:",
+                 After the login, the browser shows an error, because it cannot open a page on this machine. Copy the \
+                 address of that page, which begins with http://, and paste it here:",
                 self.title,
                 text::url(url).bold()
             )

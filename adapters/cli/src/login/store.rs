@@ -39,11 +39,13 @@ impl LoginStore {
     pub(crate) fn of_place(&self, place: &LoginPlace, client: &ClientArgs) -> Result<ServerLogin, Failure> {
         let config = match (&place.server, &place.url) {
             (Some(name), _) => self.configured(name)?,
-            (None, Some(url)) => at_url(url, &place.tls)?,
+            (None, Some(url)) if !url.contains("://") => return Err(Failure::url_without_scheme(url)),
+            // A configuration for the server of `--url`, which is not in `servers.json`.
+            (None, Some(url)) => McpConfig::http("server", url),
             (None, None) => return Err(Failure::no_server()),
         };
         let name = place.server.as_ref().map(|_| config.name.trim().to_owned());
-        self.of_config(config, name, place.account.as_deref(), client)
+        self.of_config(config, name, place, client)
     }
 
     fn configured(&self, name: &str) -> Result<McpConfig, Failure> {
@@ -71,13 +73,14 @@ impl LoginStore {
         &self,
         mut config: McpConfig,
         name: Option<String>,
-        account: Option<&str>,
+        place: &LoginPlace,
         client: &ClientArgs,
     ) -> Result<ServerLogin, Failure> {
         let secrets = Secrets::in_directory(self.layout.secrets());
         // The user has given these options, so the changed configuration is approved too. A configuration without approval stays
         // unchanged, and fails below.
         if config.has_consent(&secrets) {
+            set_tls(&mut config, &place.tls);
             set_client(&mut config.oauth, client)?;
             config.give_consent(&preview(&config, &secrets));
         }
@@ -93,7 +96,7 @@ impl LoginStore {
             );
             return Err(Failure::usage("server", message));
         };
-        self.of_definition(&launch.def, settings, name, account)
+        self.of_definition(&launch.def, settings, name, place.account.as_deref())
     }
 
     /// Creates the login at the server that `def` defines. `name` is the name of the server if it is configured, and `None`
@@ -162,18 +165,20 @@ impl LoginStore {
     }
 }
 
-/// Creates a configuration for the server of `--url`, which is not in `servers.json`.
-fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
-    if !url.contains("://") {
-        return Err(Failure::url_without_scheme(url));
-    }
-    let mut config = McpConfig::http("server", url);
+/// Applies the options for certificates and the proxy, such as `--ca`, to the configuration of a server.
+fn set_tls(config: &mut McpConfig, tls: &TlsArgs) {
     let TlsArgs { ca, client_cert, client_key, proxy } = tls;
-    config.ca_file.clone_from(ca);
-    config.client_certificate.clone_from(client_cert);
-    config.client_key.clone_from(client_key);
-    config.proxy.clone_from(proxy);
-    Ok(config)
+    if ca.is_some() {
+        config.ca_file.clone_from(ca);
+    }
+    if client_cert.is_some() {
+        // The configured key belongs to the certificate that is being replaced.
+        config.client_certificate.clone_from(client_cert);
+        config.client_key.clone_from(client_key);
+    }
+    if proxy.is_some() {
+        config.proxy.clone_from(proxy);
+    }
 }
 
 /// Applies the options for the OAuth client, such as `--client-id`, to the configuration of a server.

@@ -225,7 +225,8 @@ fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> 
         }
         None => format!("`{name}` was imported and needs your approval"),
     };
-    Err(HubError::new(ErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
+    let what = if preview.url.is_some() { "connects to" } else { "runs" };
+    Err(HubError::new(ErrorKind::NeedsConsent, format!("{why}. It {what}: {preview}")).at("consent"))
 }
 
 /// Describes how the hub would start or contact the server of `config`, for the user to approve. Reads environment variables from

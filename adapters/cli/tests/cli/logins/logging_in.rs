@@ -12,8 +12,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::login::{Browser, Guarded, agree, agree_at, answer, login_page, url_in, visit};
-use crate::support::servers::DemoServer;
-use crate::support::{Running, each};
+use crate::support::servers::{Answering, DemoServer};
+use crate::support::{Place, Running, each};
 
 /// A browser that does not open anything.
 const NO_BROWSER: [(&str, &str); 1] = [("BROWSER", "/bin/false")];
@@ -43,6 +43,16 @@ fn a_login_is_private_and_used_by_all_later_commands() {
     let files: Vec<_> = fs::read_dir(&logins).unwrap().map(|entry| entry.unwrap().metadata().unwrap()).collect();
     assert!(!files.is_empty());
     assert!(files.iter().all(|file| file.permissions().mode() & 0o777 == 0o600));
+}
+
+#[test]
+fn a_login_to_a_configured_server_uses_the_ca_file_and_the_proxy_of_the_command_line() {
+    let (place, proxy) = (Place::new(), Answering::start("502 Bad Gateway", ""));
+    place.run(&["server", "add", "notes", "--url", "https://somewhere.example/mcp"]).exits(0);
+    place.run(&["login", "notes", "--ca", "/not/there.pem"]).says(&["/not/there.pem"]);
+    place.run(&["login", "notes", "--proxy", proxy.url.trim_end_matches("/mcp")]).says(&["502"]);
+    let head = proxy.heads.recv().expect("the proxy gets the requests");
+    assert!(head.starts_with("CONNECT somewhere.example:443 "), "{head}");
 }
 
 #[test]
