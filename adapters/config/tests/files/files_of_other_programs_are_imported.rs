@@ -10,7 +10,7 @@ use mcpwire_config::import::{self, Dialect, Import, ImportOptions, export, impor
 use mcpwire_config::launch::preview;
 use mcpwire_config::secrets::{EnvSecrets, FileSecrets, SecretStore as _};
 
-use crate::importing::{REGISTRY, launch, read, read_with, refused, server, variables, warned};
+use crate::{REGISTRY, launch, read, read_with, refused, server, variables, warned};
 
 #[test]
 fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {

@@ -8,7 +8,7 @@ use mcpwire_config::{ErrorCode, HubError, McpServerDef};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::importing::{read, server, warned};
+use crate::{read, server, warned};
 
 fn web() -> McpConfig {
     McpConfig::http("a", "https://a.example/mcp")

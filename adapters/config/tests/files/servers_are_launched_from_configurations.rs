@@ -8,7 +8,7 @@ use mcpwire_config::secrets::{SecretRef, SecretStore, Secrets};
 use mcpwire_config::{ErrorCode, ErrorKind, HubError};
 use tempfile::TempDir;
 
-use crate::importing::{secrets_in, variables};
+use crate::{secrets_in, variables};
 
 /// Creates a store of secrets in a new directory, with this environment.
 struct Fixture {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Connection, Request, Server, get, post, request};
+use crate::{Connection, Request, Server, get, post, request};
 
 /// Returns a POST within a session.
 fn within(session: &str, message: &Value) -> Request {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::client::{Request, Server, modern, modern_post, post, request};
+use crate::{Request, Server, modern, modern_post, post, request};
 
 fn ping() -> Request {
     modern_post(&modern(1, "server/discover", json!({}), &json!({})))

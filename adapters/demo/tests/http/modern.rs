@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Request, Server, get, modern, modern_post, post, request};
+use crate::{Request, Server, get, modern, modern_post, post, request};
 
 fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     modern(id, "tools/call", json!({ "name": tool, "arguments": arguments }), &json!({ "elicitation": {} }))

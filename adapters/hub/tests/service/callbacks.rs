@@ -12,7 +12,7 @@ use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
 use crate::in_process::{echo, hub, limit_calls};
-use crate::support::{Place, call, good, soon, state, until_true};
+use crate::{Place, call, good, soon, state, until_true};
 
 fn decide(call: &ToolCall) -> CallDecision {
     match call.arguments.member::<String>("message").as_deref() {

@@ -16,7 +16,7 @@ use mcpwire_hub::{ErrorCode, Hub, HubError, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
 use serde_json::{Value, json};
 
-use crate::support::{Place, call, good, pid, soon, state, until};
+use crate::{Place, call, good, pid, soon, state, until};
 
 #[tokio::test]
 async fn ids_and_names_are_taken_once() {

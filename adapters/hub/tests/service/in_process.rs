@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{PATIENCE, good, soon, state, until_true};
+use crate::{PATIENCE, good, soon, state, until_true};
 
 /// Returns the launcher of a server that runs in this process.
 pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std::io::Result<ServerLaunch> + Clone {

@@ -8,7 +8,7 @@ use mcpwire_hub::{Hub, HubOptions, McpStatus};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::{Value, json};
 
-use crate::support::{
+use crate::{
     Place, begin_start, call, good, is_alive, kill, missing, one, pid, processes_with, server, soon, state,
     under_shell, until, until_gone, until_true,
 };

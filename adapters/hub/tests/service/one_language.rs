@@ -16,7 +16,7 @@ use mcpwire_tokio::{McpClient, Tokio};
 use serde_json::json;
 
 use crate::in_process::{launcher, limit_calls};
-use crate::support::soon;
+use crate::soon;
 
 const SHORT: Duration = Duration::from_millis(30);
 

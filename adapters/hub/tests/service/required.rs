@@ -9,7 +9,7 @@ use mcpwire_hub::{McpService, McpStatus, Uuid};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
-use crate::support::{
+use crate::{
     Place, begin_boot, call, good, is_alive, kill, missing, one, pid, running, server, soon, state, until, until_gone,
     until_tools,
 };

@@ -19,7 +19,7 @@ use mcpwire_hub::store::Store;
 use serde_json::json;
 
 use crate::server::MODE;
-use crate::support::{Place, call, server, soon};
+use crate::{Place, call, server, soon};
 
 /// Part of each secret. It needs no escapes.
 const UNIQUE: &str = "Zq7xWv";

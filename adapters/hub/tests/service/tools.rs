@@ -12,7 +12,7 @@ use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
 use crate::in_process::{self, echo};
-use crate::support::{
+use crate::{
     Place, begin_boot, begin_start, call, good, kill, missing, one, pid, running, server, soon, state, until,
     until_tools, until_true,
 };

@@ -9,7 +9,7 @@ use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::{Value, json};
 
 use self::subject::{Perception, Source, Worker};
-use crate::support::{Place, good, missing, one, soon, until};
+use crate::{Place, good, missing, one, soon, until};
 
 fn source(tool: &str, arguments: Value) -> Source {
     Source { tool: tool.into(), arguments }

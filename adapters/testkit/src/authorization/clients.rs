@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
-use super::pages::secret_json;
+use super::pages::{Refused, secret_json};
 use super::proofs::{Jwt, text};
-use super::state::{Refused, State};
+use super::state::State;
 use super::url::{Form, decode, percent_decode};
 use crate::http::{HttpAnswer, HttpRequest};
 

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
-use super::pages::secret_json;
+use super::pages::{Refused, secret_json};
 use super::proofs::sha256;
-use super::state::{Refused, State};
+use super::state::State;
 use super::tokens::{DEVICE_CODE, DeviceCode, Permission};
 use super::url::{Form, encode, origin};
 use crate::http::{HttpAnswer, HttpRequest};

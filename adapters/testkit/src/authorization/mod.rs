@@ -34,7 +34,6 @@ mod client;
 mod clients;
 mod deviation;
 mod grants;
-mod network;
 mod pages;
 mod proofs;
 mod resource;
@@ -46,7 +45,6 @@ mod url;
 
 pub use client::Client;
 pub use deviation::{Deviation, Endpoint, MetadataPlace};
-pub use network::SimulatedNetwork;
 pub use resource::{ProtectedServer, ResourceDeviation};
-pub use serve::Serving;
+pub use serve::{Serving, SimulatedNetwork};
 pub use server::AuthorizationServer;

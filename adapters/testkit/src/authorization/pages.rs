@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::state::Refused;
 use crate::http::HttpAnswer;
+
+/// The error code and the description with which an endpoint refuses a request (RFC 6749, section 5.2).
+pub(super) type Refused = (&'static str, &'static str);
 
 /// The buttons with which a user allows or denies a login, in HTML.
 const BUTTONS: &str = "<p><button id=\"allow\" name=\"decision\" value=\"allow\">Allow</button> \

@@ -12,7 +12,7 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-use super::state::Refused;
+use super::pages::Refused;
 use super::url::without_query;
 use crate::http::{HttpAnswer, HttpRequest};
 

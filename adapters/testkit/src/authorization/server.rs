@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
-use super::pages;
-use super::state::{Refused, State};
+use super::pages::{self, Refused};
+use super::state::State;
 use super::tokens::Permission;
 use super::url::{Form, origin, split_origin};
 use crate::http::{HttpAnswer, HttpRequest, Requests};

@@ -14,9 +14,6 @@ use super::url::{origin, path};
 use crate::http::HttpAnswer;
 use crate::lock;
 
-/// The error code and the description with which an endpoint refuses a request (RFC 6749, section 5.2).
-pub(super) type Refused = (&'static str, &'static str);
-
 /// The state and the settings of an authorization server. Each endpoint is implemented in a file of its own.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]

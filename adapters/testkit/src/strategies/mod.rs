@@ -30,7 +30,6 @@
 
 mod arguments;
 mod client;
-mod content;
 mod messages;
 mod server;
 mod values;
@@ -42,11 +41,13 @@ pub use client::{
     create_message_params, create_message_result, elicit_params, elicit_result, form_schema, list_roots_result, root,
     sampling_message,
 };
-pub use content::{annotations, content_block, resource_contents};
 pub use messages::{log_message, nearly_valid, notification, progress, response, rpc_error, server_message};
 pub use server::{
     call_tool_result, complete_result, discover_result, get_prompt_result, implementation, initialize_result,
     list_prompts_result, list_resource_templates_result, list_resources_result, list_tools_result, prompt,
     prompt_message, read_resource_result, resource, resource_template, server_capabilities, tool, tool_annotations,
 };
-pub use values::{chunk_sizes, delay, icon, json, json_object, meta, name, number, text, uri};
+pub use values::{
+    annotations, chunk_sizes, content_block, delay, icon, json, json_object, meta, name, number, resource_contents,
+    text, uri,
+};

@@ -1,10 +1,11 @@
-//! Strategies for texts, names, numbers, JSON values and icons, and for objects that have the members of a protocol revision.
+//! Strategies for texts, names, numbers, JSON values, icons and content, and for objects that have the members of a protocol
+//! revision.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use mcpwire_driver::protocol::{Era, Icon, Json, Number, ProtocolVersion};
+use mcpwire_driver::protocol::{Annotations, ContentBlock, Era, Icon, Json, Number, ProtocolVersion, ResourceContents};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -216,4 +217,51 @@ pub(super) fn parsed<T: DeserializeOwned>(value: Value) -> T {
 /// Converts a value of a protocol type to JSON. This cannot fail, because these types serialize as JSON.
 pub(super) fn to_value(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("it is JSON")
+}
+
+/// Generates the annotations of a content block or a resource, such as its audience and its priority.
+pub fn annotations(version: ProtocolVersion) -> impl Strategy<Value = Annotations> {
+    Object::new(version)
+        .member("audience", vec(select(vec!["user", "assistant"]), 0..3))
+        .optional("priority", 0.0..=1.0)
+        .since(V06, "lastModified", Just("2025-01-12T15:00:58Z"))
+        .generate()
+}
+
+/// Generates a content block of any type that the revision defines, mostly text.
+pub fn content_block(version: ProtocolVersion) -> BoxedStrategy<ContentBlock> {
+    let block = |kind| {
+        let object = Object::new(version).member("type", Just(kind));
+        object.optional("annotations", annotations(version)).meta()
+    };
+    let text_block = block("text").member("text", text()).generate();
+    let image = block("image").member("data", base64()).member("mimeType", Just("image/png")).generate();
+    let audio = block("audio").member("data", base64()).member("mimeType", Just("audio/wav")).generate();
+    let resource = block("resource").member("resource", resource_contents(version)).generate();
+    let link = block("resource_link")
+        .member("uri", uri())
+        .member("name", name())
+        .optional("title", text())
+        .optional("description", text())
+        .optional("mimeType", text())
+        .optional("size", 0..1_000_000_u64)
+        .icons()
+        .generate();
+    let first = prop_oneof![4 => text_block, 1 => image, 1 => resource];
+    match version {
+        ProtocolVersion::V2024_11_05 => first.boxed(),
+        ProtocolVersion::V2025_03_26 => prop_oneof![4 => first, 1 => audio].boxed(),
+        _ => prop_oneof![4 => first, 1 => audio, 1 => link].boxed(),
+    }
+}
+
+/// Generates the contents of a resource: a text, or binary data in base64.
+pub fn resource_contents(version: ProtocolVersion) -> impl Strategy<Value = ResourceContents> {
+    let contents = || Object::new(version).member("uri", uri()).optional("mimeType", text()).meta();
+    prop_oneof![contents().member("text", text()).generate(), contents().member("blob", base64()).generate(),]
+}
+
+/// Generates up to 12 bytes of data in base64.
+fn base64() -> impl Strategy<Value = String> {
+    "([A-Za-z0-9+/]{4}){0,4}"
 }
