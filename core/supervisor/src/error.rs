@@ -305,7 +305,7 @@ impl HubError {
         let message = alloc::format!("{what}: {}", self.message());
         HubError::new(ErrorKind::NotRunning, message).at(self.field()).with(|content| {
             content.has_client_text = self.0.has_client_text;
-            content.client_error = self.0.client_error.clone();
+            content.client_error.clone_from(&self.0.client_error);
         })
     }
 
