@@ -68,17 +68,13 @@ impl TokenRequest {
         self.request.dpop
     }
 
-    pub(crate) const fn step(&self) -> Step {
-        self.request.step()
-    }
-
     pub(crate) fn url(&self) -> &str {
         &self.request.url
     }
 
     fn next(&self, action: Action<Response>, now: UnixTime) -> Result<Action<TokenResponse>, Error> {
         action.and_then(|response| {
-            let token = token_response::read(&response, self.step(), self.url(), now)
+            let token = token_response::read(&response, self.request.step, self.url(), now)
                 .map_err(|error| self.request.explain(error))?;
             self.check_type(token).map(Action::Done)
         })
@@ -97,7 +93,7 @@ impl TokenRequest {
             (TokenType::Dpop, None) => "the token is bound to a key, although the client does not use DPoP",
             (..) => "the token is of a type that cannot be sent to a server",
         };
-        Err(Error::new(ErrorKind::Misconfigured, self.step(), reason).at(self.url()))
+        Err(Error::new(ErrorKind::Misconfigured, self.request.step, reason).at(self.url()))
     }
 }
 
@@ -169,10 +165,6 @@ impl ClientRequest {
     /// Resets the flow, so that it can be started again with another form.
     pub(crate) fn reset(&mut self, form: Form) {
         (self.form, self.is_repeated, self.state) = (form, false, State::New);
-    }
-
-    pub(crate) const fn step(&self) -> Step {
-        self.step
     }
 
     /// Prepares the error of a token response for users. Removes the secrets of this request from its text. If the
