@@ -18,8 +18,20 @@ use crate::text;
 const LONGEST_HELP: usize = 80;
 
 /// Commands whose first word is a server, unless an option selects the server.
-const WITH_SERVER: [&str; 12] =
-    ["info", "tools", "call", "resources", "read", "prompts", "prompt", "complete", "ping", "listen", "test", "generate"];
+const WITH_SERVER: [&str; 12] = [
+    "info",
+    "tools",
+    "call",
+    "resources",
+    "read",
+    "prompts",
+    "prompt",
+    "complete",
+    "ping",
+    "listen",
+    "test",
+    "generate",
+];
 
 /// A word that may stand at the end of the command line, with its description.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
