@@ -8,10 +8,11 @@ mod generate;
 mod hub;
 mod listen;
 mod login;
+mod robustness;
 mod secret;
 mod server;
 mod shell;
-mod test;
+
 mod tools;
 
 use crate::args::{Command, Language, Named, Options, Target, Words};
@@ -106,7 +107,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         }
         Command::Test { words, plan, target } => {
             let (target, _) = Words::only_server("test").split(target, words)?;
-            test::run(plan, &target, options)
+            robustness::run(plan, &target, options)
         }
         Command::Listen { words, resources, target } => {
             let (target, _) = Words::only_server("listen").split(target, words)?;
