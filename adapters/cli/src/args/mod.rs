@@ -109,7 +109,7 @@ pub(crate) enum Command {
     )]
     Call {
         /// The server, the tool, and the arguments of the tool; or `SERVER__TOOL`, as `mcpwire tools` lists it
-        #[arg(required = true, value_name = "WORD")]
+        #[arg(value_name = "WORD")]
         words: Vec<String>,
         /// Send the arguments without checking them against the tool's schema
         #[arg(long)]
@@ -138,7 +138,7 @@ pub(crate) enum Command {
     Task {
         /// The server, the action, and the id of the task or the handle that `mcpwire call --task --detach` printed: as JSON, @FILE
         /// to read it from a file, or - for stdin
-        #[arg(required = true, value_name = "WORD")]
+        #[arg(value_name = "WORD")]
         words: Vec<String>,
         #[command(flatten)]
         target: Target,
@@ -160,7 +160,7 @@ pub(crate) enum Command {
     )]
     Read {
         /// The server, and the URI of the resource
-        #[arg(required = true, value_name = "WORD")]
+        #[arg(value_name = "WORD")]
         words: Vec<String>,
         #[command(flatten)]
         save: Saving,
@@ -177,7 +177,7 @@ pub(crate) enum Command {
     )]
     Prompt {
         /// The server, the name of the prompt, and its arguments: NAME=TEXT, or one JSON object of strings, @FILE or -
-        #[arg(required = true, value_name = "WORD")]
+        #[arg(value_name = "WORD")]
         words: Vec<String>,
         #[command(flatten)]
         save: Saving,
@@ -193,7 +193,7 @@ pub(crate) enum Command {
     )]
     Complete {
         /// The server, the kind of item, its name or URI template, the argument, and the beginning of the value
-        #[arg(required = true, value_name = "WORD")]
+        #[arg(value_name = "WORD")]
         words: Vec<String>,
         /// Pass the value of another argument that is already known; can be repeated
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
@@ -214,7 +214,7 @@ pub(crate) enum Command {
     )]
     Request {
         /// The server, the method, and the parameters: a JSON object, @FILE to read it from a file, or - for stdin
-        #[arg(required = true, value_name = "WORD")]
+        #[arg(value_name = "WORD")]
         words: Vec<String>,
         #[command(flatten)]
         target: Target,

@@ -211,8 +211,9 @@ pub(super) fn request_raw(server: &mut dyn Server, method: &str, params: Option<
 
 /// Returns the kind of item that a word of `mcpwire complete` names.
 pub(super) fn completed(word: &str) -> Result<Completed, Failure> {
-    Completed::from_str(word, true)
-        .map_err(|_| Failure::usage("kind", format!("`{}` is neither prompt nor resource", text::short(word, 40))))
+    Completed::from_str(word, true).map_err(|_| {
+        Failure::usage("kind", format!("the kind must be `prompt` or `resource`, not `{}`", text::short(word, 40)))
+    })
 }
 
 /// Prints completions for an argument of a prompt or resource template. `context` has the known values of other arguments.

@@ -215,8 +215,11 @@ impl HubHandle {
         };
         self.console.start(&what);
         let (mut running, mut failed) = (0, 0);
-        let mut look = |pending: &mut Vec<Uuid>| {
-            let done = |detail: &StatusDetail| !is_starting(detail.state) && detail.state != State::Stopped;
+        let mut look = |pending: &mut Vec<Uuid>, is_booted: bool| {
+            // A server that has failed may be starting again by the time that all others are settled.
+            let done = |detail: &StatusDetail| {
+                !is_starting(detail.state) && detail.state != State::Stopped || is_booted && detail.last_error.is_some()
+            };
             let details: Vec<StatusDetail> =
                 pending.iter().filter_map(|id| hub.status_detail(*id)).filter(done).collect();
             for detail in details {
@@ -241,11 +244,11 @@ impl HubHandle {
             loop {
                 tokio::select! {
                     booted = &mut boot => return booted,
-                    Some(HubEvent::Status { .. }) = events.next() => look(&mut pending),
+                    Some(HubEvent::Status { .. }) = events.next() => look(&mut pending, false),
                 }
             }
         });
-        look(&mut pending);
+        look(&mut pending, true);
         self.console.finish();
         booted.map(drop)
     }

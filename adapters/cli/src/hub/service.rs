@@ -248,11 +248,10 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
         let more = format!("{} more", absent.len() - MOST_ABSENT);
         absent.splice(MOST_ABSENT.., [more]);
     }
-    if !absent.is_empty() {
-        let absent = absent.join(", ");
-        return with_note(format!("Servers that do not run may have it: {absent}. See mcpwire status"));
+    if absent.is_empty() {
+        return with_note("List the tools: mcpwire tools".to_owned());
     }
-    error
+    with_note(format!("Servers that do not run may have it: {}. See mcpwire status", absent.join(", ")))
 }
 
 /// Returns the tools of one server, or of all servers, with their exposed names: `<server>__<tool>`.

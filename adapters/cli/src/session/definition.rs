@@ -53,7 +53,9 @@ impl Definition {
         }
         let server = if target.demo {
             let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
-            McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server")
+            let mut demo = McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server");
+            demo.name = Some("demo".to_owned());
+            demo
         } else {
             let (command, arguments) = target.command.split_first().ok_or_else(Failure::no_server)?;
             McpServerDef::new(command).args(arguments)

@@ -269,8 +269,11 @@ fn page(tool: &Tool) -> String {
     String::from_utf8_lossy(&page).trim_end().to_owned()
 }
 
-pub(crate) fn suggestion(name: &str, tools: &[Tool]) -> String {
-    if let Some(nearest) = text::nearest(name, tools.iter().map(|tool| (tool.name.as_str(), &tool.name))) {
+pub(crate) fn suggestion<'t>(name: &str, tools: &'t [Tool]) -> String {
+    // The tools of a hub have the prefix of their server, which the user may leave out.
+    let named = |tool: &'t Tool| [&*tool.name, tool.name.split_once("__").map_or(&*tool.name, |(_, short)| short)];
+    let names = tools.iter().flat_map(|tool| named(tool).map(|name| (name, &tool.name)));
+    if let Some(nearest) = text::nearest(name, names) {
         return format!("Did you mean {}?", text::line(nearest));
     }
     let names: Vec<String> = tools.iter().take(MOST_NAMES).map(|tool| text::line(&tool.name)).collect();

@@ -99,9 +99,9 @@ fn messages_say_what_happened_why_and_what_to_do() {
         let words: Vec<&str> = line.split(' ').collect();
         let finished = place.run(&words);
         let text = if finished.stderr.is_empty() { &finished.stdout } else { &finished.stderr };
-        let mut text = text.replace(&place.file(""), "DIR/").replace(MCPWIRE, "mcpwire").replace(&failing, "URL/500");
-        for (name, url) in &servers {
-            text = text.replace(url.as_str(), &format!("URL/{name}"));
+        let mut text = text.replace(&place.file(""), "DIR/").replace(MCPWIRE, "mcpwire");
+        for url in servers.iter().map(|(_, url)| url).chain([&failing]) {
+            text = text.replace(url.trim_start_matches("http://").trim_end_matches("/mcp"), "127.0.0.1:PORT");
         }
         let lines: Vec<String> =
             text.lines().take(12).map(|line| format!("    {line}").trim_end().to_owned()).collect();

@@ -28,7 +28,7 @@ fn configure(place: &Place) {
     place.run(&["server", "disable", "disabled"]).exits(0);
     place.add_script("exits", "echo 'no license found' >&2; exit 3");
     place.add("absent", &["/nowhere/no-such-program"]);
-    place.add_script("noise", "echo 'Listening on port 8080'; exec sleep 600");
+    place.add_script("noise", "echo 'Listening on port 8080'; cat >/dev/null");
     place.run(&["server", "add", "unset", "--secret", "TOKEN", "--", "sh", "-c", "exec sleep 600"]).exits(0);
     place.run(&["server", "add", "lazy", "--lazy", "--", MCPWIRE, "demo-server"]).exits(0);
     // It opens and lists its tools, and then answers nothing more.

@@ -58,7 +58,9 @@ pub fn envelope(data: &[u8], trace: &Trace) {
     let call = CallToolParams { name: TOOL, arguments: &Json::parse("{}").expect("an object") };
     let ticket = engine.calls().request::<CallToolRaw>(&call, &RequestOptions::new(), NOW).expect("it is open");
     let reply = answer(&mut engine, ticket.key(), &message);
-    let must_end = matches!(variant % 8, 3..=5);
+    // In text that is no JSON, a `method` beside the `id` makes it a request of the server, as in valid JSON.
+    let may_ask = data.windows(8).any(|part| part == b"\"method\"");
+    let must_end = matches!(variant % 8, 4..=5) || variant % 8 == 3 && !may_ask;
     assert!(!must_end || reply.is_some(), "it has the id of the request, and the request did not end");
 
     let decoded = reply.map(|reply| ticket.decode(reply));

@@ -108,7 +108,7 @@ fn the_address_is_pasted_from_a_browser_elsewhere() {
         let guarded = Guarded::start().configured();
         let login = if is_at_terminal { guarded.at_terminal(words, &NO_BROWSER) } else { guarded.begin_open(words) };
         let address = answer(&login_page(&login));
-        let login = login.answer("Paste that address here:", "what?\n");
+        let login = login.answer("paste it here:", "what?\n");
         let finished = login.answer("That is not the address", &format!("  {address}  \n")).finish().exits(0);
         // A terminal shows what is typed.
         if !is_at_terminal {
@@ -156,7 +156,7 @@ fn a_code_is_shown_and_waited_for() {
 #[test]
 fn an_interrupt_ends_each_way_to_log_in() {
     let guarded = Guarded::start().configured();
-    for (way, says) in [("", "code_challenge="), ("--no-browser", "Paste that address here:"), ("--device", "WDJB")] {
+    for (way, says) in [("", "code_challenge="), ("--no-browser", "paste it here:"), ("--device", "WDJB")] {
         let running = guarded.begin_open(&format!("login notes {way}"));
         running.wait_for_stderr(says);
         running.interrupt().gives(130, "").says(&["interrupted"]);
