@@ -271,9 +271,9 @@ fn page(tool: &Tool) -> String {
 
 pub(crate) fn suggestion<'t>(name: &str, tools: &'t [Tool]) -> String {
     // The tools of a hub have the prefix of their server, which the user may leave out.
-    let named = |tool: &'t Tool| [&*tool.name, tool.name.split_once("__").map_or(&*tool.name, |(_, short)| short)];
-    let names = tools.iter().flat_map(|tool| named(tool).map(|name| (name, &tool.name)));
-    if let Some(nearest) = text::nearest(name, names) {
+    let with_short = |tool: &'t Tool| [&*tool.name, tool.name.split_once("__").map_or(&*tool.name, |(_, short)| short)];
+    let candidates = tools.iter().flat_map(|tool| with_short(tool).map(|name| (name, &tool.name)));
+    if let Some(nearest) = text::nearest(name, candidates) {
         return format!("Did you mean {}?", text::line(nearest));
     }
     let names: Vec<String> = tools.iter().take(MOST_NAMES).map(|tool| text::line(&tool.name)).collect();
