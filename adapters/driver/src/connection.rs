@@ -1,7 +1,6 @@
 //! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`]: a reference that keeps the
 //! connection alive.
 
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -152,7 +151,7 @@ impl Drop for Waiter<'_> {
             state.wakers.unused.extend(removed.flatten());
             if state.waiters.is_empty() {
                 // An empty map keeps memory for eleven waiters, and a program may have many connections.
-                state.waiters = BTreeMap::new();
+                drop(std::mem::take(&mut state.waiters));
             }
         }
     }

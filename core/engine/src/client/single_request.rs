@@ -58,10 +58,8 @@ impl<M: Method> RequestState<M> {
 
     /// Takes the result of the request. Returns `None` if the request has not ended, or has failed.
     pub(super) fn take_result(&mut self) -> Option<M::Result> {
-        match self {
-            RequestState::Ended(result) => result.take_if(|result| result.is_ok())?.ok(),
-            _ => None,
-        }
+        let RequestState::Ended(result) = self else { return None };
+        result.take_if(|result| result.is_ok())?.ok()
     }
 }
 

@@ -290,9 +290,7 @@ impl<T: FromJson> FromJson for Vec<T> {
         }
         let mut list = Vec::new();
         reader.elements(&mut |reader| {
-            if let Ok(item) = T::from_json(reader)? {
-                list.push(item);
-            }
+            list.extend(T::from_json(reader)?.ok());
             Ok(())
         })?;
         Ok(Ok(list))
