@@ -25,8 +25,8 @@ pub struct ReplySlots<W> {
 /// Maximum capacity of the buffer that an empty table keeps. A larger buffer is freed.
 const MAX_RETAINED: usize = 64;
 
-/// Hashes request keys by a multiplication. Neither the server nor the program chooses them: the session counts them. The hasher of
-/// `std` costs about 900 of the 15,000 instructions of a call.
+/// Hashes request keys by a multiplication. Neither the server nor the program chooses them: the session counts them. With the
+/// hasher of `std`, one of the three accesses of a call alone cost 357 of its 16,300 instructions.
 #[derive(Default)]
 struct KeyHasher(u64);
 

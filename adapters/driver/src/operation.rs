@@ -52,7 +52,7 @@ impl OperationRunner {
                 step
             });
             match step {
-                // The reply cannot have arrived: only the driver handles replies, and it then wakes this task.
+                // There is no need to look for the reply now: the driver receives it, and then wakes this task.
                 Step::Wait(key) => {
                     self.pending = Some(PendingReply::new(connection, key));
                     return Poll::Pending;

@@ -100,7 +100,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         }
         Command::Generate { language: Language::Rust { words, out, check, target } } => {
             let (target, _) = Words::only_server("generate rust").split(target, words)?;
-            // Directly, because the hub offers the tools under other names.
+            // The command connects directly, because the hub offers the tools under other names.
             with_direct(&target, options, None, |server| {
                 generate::rust(server, out.as_deref(), check.as_deref(), options)
             })

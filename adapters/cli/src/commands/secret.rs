@@ -82,8 +82,8 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
     Ok(0)
 }
 
-/// Returns the value of the configuration whose name is `name`, such as an environment variable. Errors and lists name missing
-/// secrets so. Returns `None` if there is none.
+/// Returns the value of the configuration whose name is `name`, such as an environment variable. Errors and
+/// `mcpwire secret list` use this name for a missing secret. Returns `None` if the configuration has no such value.
 fn value_of<'c>(config: &'c mut McpConfig, name: &str) -> Option<&'c mut EnvVarConfig> {
     let McpConfig { env_vars, headers, variables, oauth, .. } = config;
     let named = [env_vars, headers, variables].into_iter().find_map(|values| values.get_mut(name));

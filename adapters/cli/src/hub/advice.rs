@@ -140,11 +140,21 @@ pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> H
 
 /// Returns the error for a server that is still starting when the time of a command is over.
 pub(super) fn still_starting(detail: &StatusDetail) -> Option<HubError> {
-    let message = format!(
-        "server `{}` is still starting ({}). Try again later, or allow more time with --timeout; see mcpwire status",
-        detail.name, detail.state
-    );
+    let (what, advice) = starting(detail);
+    let message = format!("server `{}` {}. {advice}", detail.name, what);
     is_starting(detail.state).then(|| HubError::new(ErrorKind::Timeout, message).at("server"))
+}
+
+/// Returns what to say of a server that is still starting, as the end of a sentence about it, and a suggestion for the user.
+pub(crate) fn starting(detail: &StatusDetail) -> (String, String) {
+    let what = format!("is still starting ({})", detail.state);
+    match &detail.invalid_messages {
+        Some(invalid) => {
+            let advice = format!("Is it an MCP server? Check its command: {}", server_command("show", &detail.name));
+            (format!("{what}; {}", text::line(invalid)), advice)
+        }
+        None => (what, "Try again later, or allow more time with --timeout; see mcpwire status".into()),
+    }
 }
 
 /// Returns whether a server in this state is about to run or to fail.

@@ -18,7 +18,7 @@ use mcpwire_hub::store::Store;
 use mcpwire_hub::{ConnectOptions, HubError, HubOptions};
 
 pub(crate) use self::advice::{
-    advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice,
+    advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice, starting,
     with_login_command,
 };
 pub(crate) use self::handle::{HubHandle, Previews, update_approved};

@@ -151,7 +151,8 @@ impl<'a> Configured<'a> {
         for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
             if detail.enabled || server.is_some() {
                 let error = detail.last_error.map(|error| with_login_command(&detail.name, error));
-                let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
+                let why = error.map(|error| hub_message(&error)).or(detail.invalid_messages);
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
                 self.handle.console.warn(&text::line(&line));
             }

@@ -9,7 +9,7 @@ use mcpwire_tokio::McpServerDef;
 use crate::args::{Options, Target, Variable, protocol_name};
 use crate::text;
 
-/// Repetitions of a character from which on a command computes them instead of containing them.
+/// Minimum number of repetitions of a character that a command writes with `printf` instead of containing all of them.
 const LONG_RUN: usize = 64;
 /// Maximum length of a command. A longer one is left out.
 const LONGEST: usize = 8_000;
@@ -76,7 +76,7 @@ impl CommandLines<'_> {
         if let Some(directory) = &self.target.place.config_dir {
             let _ = write!(line, " --config-dir {}", quoted(directory.to_string_lossy().as_bytes()));
         }
-        // As they are, because the command may be a script of several lines.
+        // The words are quoted unchanged, because one may be a script of several lines.
         let command: Vec<String> = self.target.command.iter().map(|word| quoted(word.as_bytes())).collect();
         let server = if command.is_empty() { self.target.to_words() } else { format!("-- {}", command.join(" ")) };
         if server.is_empty() { line } else { format!("{line} {server}") }

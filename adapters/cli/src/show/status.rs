@@ -115,7 +115,10 @@ fn cells(detail: &StatusDetail, usage: Option<Usage>) -> [String; 8] {
             format!("{}.{} MiB", tenths / 10, tenths % 10)
         },
     );
-    let mut error = detail.last_error.as_ref().map(hub_message).unwrap_or_default();
+    let mut error = match (&detail.last_error, &detail.invalid_messages) {
+        (Some(error), _) => hub_message(error),
+        (None, invalid) => invalid.as_deref().map(text::line).unwrap_or_default(),
+    };
     text::cut(&mut error, LONGEST_ERROR);
     [
         text::name(&detail.name),

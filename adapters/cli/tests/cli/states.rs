@@ -16,7 +16,7 @@ use crate::support::{Finished, MCPWIRE, Place, each, wait_for};
 /// `MCPWIRE_WRITE_STATES` set writes the table, to be read as a whole when it changes.
 const TABLE: &str = include_str!("states.txt");
 
-/// The configured servers, by their states.
+/// The configured servers. Each is named after its state.
 const SERVERS: [&str; 8] = ["runs", "disabled", "exits", "absent", "noise", "unset", "lazy", "hangs"];
 
 /// The commands that name one server.
@@ -87,7 +87,7 @@ fn overview(place: &Place) -> String {
         // A server that has failed is started again now and then.
         let state = row["state"].as_str().expect("a state");
         let state = if ["backoff", "stopping", "failed"].contains(&state) { "failed" } else { state };
-        let error = row["last_error"]["message"].as_str().unwrap_or("no error");
+        let error = row["last_error"]["message"].as_str().or(row["invalid_messages"].as_str()).unwrap_or("no error");
         let error = error.split_once("; it failed too often").map_or(error, |(error, _)| error);
         let _ = writeln!(text, "status {}: {state}, {} tools, {error}", row["name"], row["tools"]);
     }

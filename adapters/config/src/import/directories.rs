@@ -36,7 +36,7 @@ impl System {
     };
 }
 
-/// A user, whose programs have their files in certain directories.
+/// The directories of a user below which programs keep their configuration files.
 pub(super) struct User<'a> {
     pub(super) system: System,
     pub(super) project: &'a Path,

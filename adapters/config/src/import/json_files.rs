@@ -72,7 +72,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             // These members do not affect how the server is started.
             "type" | "transport" | "transportType" | "name" | "title" | "description" | "icon" | "iconPath"
             | "$schema" | "gallery" | "version" | "source" => {}
-            // Which tools run without a question is a matter of the other program.
+            // The members that let tools run without a question are settings of the other program.
             "autoApprove" | "alwaysAllow" => {}
             name if urls.contains(&name) => {}
             "headers" if is_http => {}

@@ -37,7 +37,7 @@ pub(crate) fn warned(import: &Import) -> Vec<&str> {
     import.warnings.iter().map(|warning| warning.field.as_str()).collect()
 }
 
-/// The servers that are refused, and why.
+/// The servers of an imported file that are refused, each with the reason.
 pub(crate) fn refused(import: &Import) -> Vec<(&str, &str)> {
     import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field())).collect()
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::attempt::Attempt;
+use super::attempt::{Attempt, Connection};
 use super::call_builder::Call;
 use super::call_hooks::arguments_to_json;
 use super::events::Events;
@@ -264,17 +264,21 @@ impl McpService for Hub {
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
         let server = server_id(id);
         let now = self.0.state.now();
-        let (detail, changed_tools, config, logs, client, login) = {
+        let (detail, changed_tools, config, logs, connection, login) = {
             let servers = self.0.state.lock();
             let (server, detail) = (servers.get(server)?, servers.supervisor.detail(server)?);
             let needs_login = detail.state == Lifecycle::NeedsLogin;
             let login = server.login.as_ref().filter(|_| needs_login).and_then(|login| login.required.clone());
-            let launched = server.attempts.get(&detail.generation).and_then(Attempt::launched);
-            let client = launched.map(|launched| launched.client.clone());
+            let connection = server.attempts.get(&detail.generation).and_then(Attempt::connection);
             let changed_tools = servers.supervisor.changes(server.id());
-            (detail, changed_tools, Arc::clone(&server.config), server.logs.clone(), client, login)
+            (detail, changed_tools, Arc::clone(&server.config), server.logs.clone(), connection, login)
         };
-        let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
+        let client = connection.as_ref().map(|connection| &connection.client);
+        let invalid_messages = connection.as_ref().and_then(|Connection { client, redactor, .. }| {
+            let invalid = client.invalid_messages();
+            (invalid.count() > 0).then(|| redactor.redact(invalid.to_string().trim_start_matches("; ")))
+        });
+        let era = client.and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
             Era::Legacy => "legacy".to_owned(),
         });
@@ -286,7 +290,7 @@ impl McpService for Hub {
             for_ms: millis(now.duration_since(detail.since)),
             version: detail.version,
             era,
-            pid: client.as_ref().and_then(Client::pid).or(detail.pid),
+            pid: client.and_then(Client::pid).or(detail.pid),
             tools: detail.tools,
             changed_tools,
             calls: detail.calls,
@@ -296,6 +300,7 @@ impl McpService for Hub {
             retry_in_ms: detail.retry_at.map(|at| millis(at.duration_since(now))),
             last_error: detail.last_error,
             stderr_tail: logs.tail(STDERR_TAIL),
+            invalid_messages,
             login,
         })
     }

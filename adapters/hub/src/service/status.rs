@@ -51,6 +51,10 @@ pub struct StatusDetail {
     pub last_error: Option<HubError>,
     /// The last lines that the server wrote to standard error, without secrets. At most 12 lines.
     pub stderr_tail: Vec<String>,
+    /// What the server has sent since its last start that is not MCP, such as `it sent 1 message that is not MCP: hello`, without
+    /// secrets. `None` if there is nothing, or if the server has no connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_messages: Option<String>,
     /// The login that the server waits for. `None` in all states except `needs-login`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<RequiredLogin>,

@@ -20,7 +20,7 @@ use crate::console::{Foreground, output};
 use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{
     HubHandle, Previews, Request, advice, are_accepted, configured, find_configured, find_in, is_starting, layout,
-    not_started, server_command, start_advice,
+    not_started, server_command, start_advice, starting,
 };
 use crate::login::{LoginStore, ServerLogin};
 use crate::show::{self, Layout, NO_SERVERS};
@@ -230,7 +230,7 @@ fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
         // Lazy servers are tried below.
         let is_tried = |config: &McpConfig| config.id == detail.id && !config.lazy && config.problems().is_empty();
         if !options.json && loaded.configs.iter().any(is_tried) {
-            // Errors are ignored here: the page below meets them again.
+            // An error of standard output is ignored here: the output below reports it.
             let _ = output::page(|out| judged(detail.name.clone(), &detail).write(out));
             shown.push(detail.id);
         }
@@ -305,8 +305,8 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
         }
         (_, Some(error)) => return failed(server, error),
         (state, None) if is_starting(state) => {
-            let advice = "Try again later, or allow more time with --timeout".into();
-            (false, format!("it is still starting ({state})"), advice)
+            let (what, advice) = starting(detail);
+            (false, format!("it {what}"), advice)
         }
         (state, None) => (false, format!("it is {state}, so it was not tried"), "Try again in a moment".into()),
     };
