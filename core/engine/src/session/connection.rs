@@ -169,7 +169,7 @@ impl Opening {
 
     pub(super) fn handle_timeout(&mut self, now: Timestamp, config: &Config) -> HandshakeAction {
         if self.connect_by <= now {
-            self.handshake.fail(ConnectError::Timeout { after: config.connect_timeout })
+            self.handshake.open_or_fail(ConnectError::Timeout { after: config.connect_timeout })
         } else if self.probe_by <= now {
             self.handshake.silence()
         } else {

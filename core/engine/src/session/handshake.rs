@@ -20,12 +20,14 @@
 //!               HTTP error that any request would get        Failed
 //!               any other answer                             Initializing    send initialize
 //!               no answer within the probe timeout           Racing          send initialize
-//! Racing        result: a modern version in common           Ready
+//! Racing        result: a modern version in common           Discovered
 //!               result: only a legacy version in common      Initializing
 //!               result: no version in common                 Failed
 //!               any other answer to server/discover          Initializing
 //!               initialize succeeds                          Ready           send notifications/initialized
 //!               initialize fails                             Discovering
+//! Discovered    initialize succeeds                          Ready (legacy)  send notifications/initialized
+//!               initialize fails, or connect deadline        Ready (modern)
 //! Discovering   result: a modern version in common           Ready
 //!               result: only a legacy version in common      Initializing    send initialize with it
 //!               any other answer                             Failed
@@ -35,13 +37,13 @@
 //! Discovering   for the first time
 //! Racing        the same                                     Racing          send server/discover with it
 //! any, after    end of the stream, except in Discovering     Failed          restart the server, and open the
-//! a probe                                                                    connection in the legacy era
+//! a probe       and Discovered                                               connection in the legacy era
 //! any           end of the stream, deadline, cancel          Failed
 //! ```
 //!
 //! *Result* is a result of `server/discover`. *Initialize succeeds* means that the server responds with a legacy version
-//! in common, or with no version. In state Racing, the first response that opens the connection counts, and the other is
-//! ignored.
+//! in common, or with no version. A server of both eras that gets `initialize` is a legacy server from then on, also if it
+//! has responded to `server/discover` before. So once `initialize` was sent, its success decides.
 //!
 //! A server that supports `server/discover` may still have only a legacy version in common with the client. That version
 //! requires `initialize`. In state Racing, `initialize` was already sent. If `initialize` fails in that state, and the
@@ -82,11 +84,13 @@ enum HandshakeState {
     /// Only `server/discover` was sent. The session sends `initialize` if it turns out that the server does not support
     /// `server/discover`.
     Probing,
-    /// Both `server/discover` and `initialize` were sent, `initialize` with the latest legacy version. Each of the two
-    /// responses can open the connection.
+    /// Both `server/discover` and `initialize` were sent, `initialize` with the latest legacy version.
     Racing {
         discovers: Discovers,
     },
+    /// The session waits for the response to `initialize`, and `server/discover` has succeeded: the connection is opened
+    /// with its result unless `initialize` succeeds, too.
+    Discovered(Arc<ServerInfo>),
     /// The session waits only for the response to `server/discover`. It has not sent `initialize`, or `initialize` has
     /// failed for the reason `refused`, which is reported if `server/discover` fails, too.
     Discovering {
@@ -186,15 +190,19 @@ impl Handshake {
                 };
                 self.fail(error)
             }
-            (HandshakeState::New | HandshakeState::Initializing { .. } | HandshakeState::Done, _) => {
-                HandshakeAction::Nothing
-            }
+            (
+                HandshakeState::New
+                | HandshakeState::Discovered(_)
+                | HandshakeState::Initializing { .. }
+                | HandshakeState::Done,
+                _,
+            ) => HandshakeAction::Nothing,
         }
     }
 
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
         let requested = match self.state {
-            HandshakeState::Racing { .. } => ProtocolVersion::LATEST_LEGACY,
+            HandshakeState::Racing { .. } | HandshakeState::Discovered(_) => ProtocolVersion::LATEST_LEGACY,
             HandshakeState::Initializing { requested } => requested,
             _ => return HandshakeAction::Nothing,
         };
@@ -212,7 +220,7 @@ impl Handshake {
             self.state = HandshakeState::Discovering { discovers, refused: Some(Arc::new(error)) };
             return HandshakeAction::Nothing;
         }
-        self.fail(error)
+        self.open_or_fail(error)
     }
 
     /// Handles the end of the server's output. Returns [`HandshakeAction::Restart`] if the server may have exited
@@ -228,6 +236,15 @@ impl Handshake {
                 HandshakeAction::Restart
             }
             _ => self.fail(ConnectError::Closed),
+        }
+    }
+
+    /// Ends the handshake because `initialize` has failed, or because there is no more time: with the result of
+    /// `server/discover` if there is one, otherwise with `error`.
+    pub(super) fn open_or_fail(&mut self, error: ConnectError) -> HandshakeAction {
+        match core::mem::replace(&mut self.state, HandshakeState::Done) {
+            HandshakeState::Discovered(server) => HandshakeAction::Open(server),
+            _ => self.fail(error),
         }
     }
 
@@ -259,8 +276,13 @@ impl Handshake {
     fn choose(&mut self, result: DiscoverResult) -> HandshakeAction {
         let common = |era| newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
+            let server = modern_server(version, result);
+            if matches!(self.state, HandshakeState::Racing { .. }) {
+                self.state = HandshakeState::Discovered(server);
+                return HandshakeAction::Nothing;
+            }
             self.state = HandshakeState::Done;
-            return HandshakeAction::Open(modern_server(version, result));
+            return HandshakeAction::Open(server);
         }
         match common(Era::Legacy) {
             Some(_) if matches!(self.state, HandshakeState::Racing { .. }) => self.wait_for_initialize(),

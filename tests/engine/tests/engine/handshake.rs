@@ -368,7 +368,7 @@ fn an_answer_without_a_version_accepts_the_version_that_was_requested() {
     }
 }
 
-// A server that says nothing to the probe is sent `initialize` as well, and whichever is answered well decides.
+// A server that says nothing to the probe is sent `initialize` as well, which decides if it is answered well.
 
 const PROBE: Duration = Duration::from_secs(5);
 const MODERN: &str = r#""result":{"supportedVersions":["2026-07-28"]}"#;
@@ -409,7 +409,7 @@ fn silence_for_the_probe_time_sends_initialize_at_that_moment() {
 }
 
 #[test]
-fn the_modern_answer_wins_or_else_the_legacy_one() {
+fn the_legacy_answer_wins_or_else_the_modern_one() {
     const OLD: &str = r#""result":{"supportedVersions":["2025-11-25"]}"#;
     for (won, answers) in [
         (Era::Modern, &[("server/discover", MODERN), ("initialize", NOT_HERE)][..]),
@@ -419,6 +419,8 @@ fn the_modern_answer_wins_or_else_the_legacy_one() {
         (Era::Legacy, &[("initialize", SHORT_LEGACY), ("server/discover", NO)]),
         (Era::Legacy, &[("initialize", SHORT_LEGACY), ("server/discover", MODERN)]),
         (Era::Legacy, &[("server/discover", OLD), ("initialize", SHORT_LEGACY)]),
+        // A server of both eras is a legacy server once it has got `initialize`.
+        (Era::Legacy, &[("server/discover", MODERN), ("initialize", SHORT_LEGACY)]),
     ] {
         let pair = cold(answers);
         assert_eq!((era(&pair), pair.happened()), (Some(won), vec![&Event::Connected]), "{answers:?}");
@@ -438,7 +440,7 @@ fn both_refused_is_the_end() {
 }
 
 #[test]
-fn an_answer_after_all_of_the_probe_time_is_in_time() {
+fn a_late_answer_to_the_probe_is_in_time_though_initialize_is_never_answered() {
     let mut pair = Pair::opening(Config::default(), |sent: &Sent, peer: &mut Peer| {
         if sent.method() == "server/discover" {
             peer.answer_after(Duration::from_secs(59), sent, r#"{"supportedVersions":["2026-07-28"]}"#);

@@ -14,6 +14,7 @@ enum Stage {
     New,
     Probing,
     Racing,
+    Discovered,
     Discovering,
     Initializing,
     Done,
@@ -25,6 +26,7 @@ impl From<&HandshakeState> for Stage {
             HandshakeState::New => Stage::New,
             HandshakeState::Probing => Stage::Probing,
             HandshakeState::Racing { .. } => Stage::Racing,
+            HandshakeState::Discovered(_) => Stage::Discovered,
             HandshakeState::Discovering { .. } => Stage::Discovering,
             HandshakeState::Initializing { .. } => Stage::Initializing,
             HandshakeState::Done => Stage::Done,
@@ -164,7 +166,9 @@ fn http_errors_as_answers_to_the_probe() {
 
 #[test]
 fn a_race() {
-    row(Auto, [Start, Silence, versions(MODERN)], Stage::Done, "modern 2026-07-28");
+    row(Auto, [Start, Silence, versions(MODERN)], Stage::Discovered, "nothing");
+    row(Auto, [Start, Silence, versions(MODERN), not_initialized()], Stage::Done, "modern 2026-07-28");
+    row(Auto, [Start, Silence, versions(MODERN), End], Stage::Done, "the connection ended before the server answered");
     row(Auto, [Start, Silence, versions(ONLY_LEGACY)], Stage::Initializing, "nothing");
     row(Auto, [Start, Silence, versions(NONE)], Stage::Done, NO_VERSION);
     row(Auto, [Start, Silence, refused(UNSUPPORTED, SUPPORTS_MODERN)], Stage::Racing, "discover 2026-07-28");
@@ -172,7 +176,7 @@ fn a_race() {
     row(Auto, [Start, Silence, refused(RpcError::METHOD_NOT_FOUND, "")], Stage::Initializing, "nothing");
     row(Auto, [Start, Silence, initialized("{}")], Stage::Done, "legacy 2025-11-25");
     row(Auto, [Start, Silence, initialized("{}"), versions(MODERN)], Stage::Done, "nothing");
-    row(Auto, [Start, Silence, versions(MODERN), initialized("{}")], Stage::Done, "nothing");
+    row(Auto, [Start, Silence, versions(MODERN), initialized("{}")], Stage::Done, "legacy 2025-11-25");
     let late = refused(UNSUPPORTED, SUPPORTS_MODERN);
     row(Auto, [Start, Silence, initialized("{}"), late], Stage::Done, "nothing");
     row(Auto, [Start, Silence, not_initialized()], Stage::Discovering, "nothing");
