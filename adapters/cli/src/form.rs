@@ -8,10 +8,10 @@ use owo_colors::OwoColorize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::arguments::{Parameters, check};
+use crate::arguments::check;
 use crate::console::Terminal;
 use crate::failure::Failure;
-use crate::show::schema::{LONGEST_SCHEMA, Node};
+use crate::schema::{LONGEST_SCHEMA, Node, Parameters};
 use crate::text;
 
 /// Maximum number of choices to list for a field of a form. The user can type the names of the other choices.
@@ -41,9 +41,8 @@ pub(crate) fn ask_for_arguments(
     given: &Json,
 ) -> Result<Json, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| Failure::unreadable("the schema of the tool", &error.to_string());
-    let members = parameters.names().filter_map(|name| Some((name, parameters.get(name)?)));
-    let properties: Vec<String> =
-        members.map(|(name, schema)| format!("{}:{}", Value::from(name), schema.literal(LONGEST_SCHEMA))).collect();
+    let member = |(name, schema): &(&str, &Node)| format!("{}:{}", Value::from(*name), schema.literal(LONGEST_SCHEMA));
+    let properties: Vec<String> = parameters.properties().iter().map(member).collect();
     let (properties, required) = (properties.join(","), Value::from(parameters.required()));
     let schema = Json::parse(format!(r#"{{"type":"object","properties":{{{properties}}},"required":{required}}}"#));
     let schema: FormSchema = schema.and_then(|schema| schema.decode()).map_err(|error| unreadable(&error))?;

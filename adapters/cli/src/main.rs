@@ -12,6 +12,7 @@ mod input;
 mod login;
 mod process_end;
 mod save;
+mod schema;
 mod session;
 mod show;
 mod text;

@@ -3,8 +3,8 @@
 use mcpwire_jsonschema::JsonSchema;
 use mcpwire_tokio::protocol::{Json, Tool, ValidationError, Validator};
 
-use super::parameters::{Parameters, Types};
-use crate::show::{self, schema::Node};
+use crate::schema::{Node, Parameters, Types};
+use crate::show;
 use crate::text;
 
 /// Maximum length of a value in an example, in characters. A longer one is shown as `...`.
@@ -28,10 +28,8 @@ pub(crate) fn check(tool: &Tool, parameters: &Parameters<'_>, arguments: &Json) 
         problems.push(format!("missing {}: {}", noun(&missing), joined(&missing)));
     }
     if !unknown.is_empty() {
-        let nearest = text::nearest(
-            unknown[0],
-            parameters.names().filter(|name| !given.contains_key(*name)).map(|name| (name, name)),
-        );
+        let free = parameters.properties().iter().filter(|(name, _)| !given.contains_key(*name));
+        let nearest = text::nearest(unknown[0], free.map(|(name, _)| (*name, *name)));
         let instead = nearest.map(|name| format!(" (did you mean {}?)", text::name(name))).unwrap_or_default();
         problems.push(format!("unknown {}: {}{instead}", noun(&unknown), joined(&unknown)));
     }
@@ -75,8 +73,7 @@ pub(crate) fn usage(
         given.and_then(|given| given.decode::<serde_json::Map<String, serde_json::Value>>().ok()).unwrap_or_default();
     let mut words = vec!["mcpwire call".to_owned(), called.to_owned()];
     let mut repeated = 0;
-    for name in parameters.names() {
-        let Some(schema) = parameters.get(name) else { continue };
+    for &(name, schema) in parameters.properties() {
         let is_required = parameters.required().contains(&name);
         let value = given.get(name).filter(|value| parameters.takes(schema, value));
         repeated += usize::from(value.is_some() && !is_required);

@@ -10,17 +10,15 @@
 //! | `NAME:=@FILE` | the JSON value in the file |
 
 mod check;
-mod parameters;
 
 use std::path::Path;
 
 use mcpwire_tokio::protocol::Json;
 
 pub(crate) use self::check::{check, usage};
-pub(crate) use self::parameters::Parameters;
 use crate::failure::Failure;
 use crate::input::{read_file, read_stdin};
-use crate::show::schema::Node;
+use crate::schema::{Node, Parameters};
 use crate::text;
 
 /// The arguments of a tool or prompt, as the command line gives them.

@@ -2,8 +2,8 @@
 
 use mcpwire_tokio::protocol::{Json, Tool};
 
-use super::{Arguments, Parameters, check, usage};
-use crate::show::schema::Node;
+use super::{Arguments, check, usage};
+use crate::schema::{Node, Parameters};
 
 const SCHEMA: &str = r##"{"type":"object",
     "properties":{

@@ -14,12 +14,12 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::args::{Completed, Options, Target};
-use crate::arguments::{self, Parameters};
+use crate::arguments;
 use crate::console::output;
 use crate::failure::Failure;
 use crate::save;
+use crate::schema::{Node, Parameters};
 use crate::session::Server;
-use crate::show::schema::Node;
 use crate::show::{self, Layout};
 use crate::text;
 

@@ -9,13 +9,13 @@ use mcpwire_tokio::protocol::{CallToolResult, Json, TaskHandle, TaskProtocol, To
 use serde::Serialize;
 
 use crate::args::{Options, Target, TaskAction, ToolsView};
-use crate::arguments::{self, Arguments, Parameters};
+use crate::arguments::{self, Arguments};
 use crate::console::{Console, Prompt, is_at_terminal, output};
 use crate::failure::{Failure, TOOL_ERROR};
 use crate::form::ask_for_arguments;
 use crate::save;
+use crate::schema::{Node, Parameters};
 use crate::session::{self, CallMode, Called, Direct, ListedTools, Server};
-use crate::show::schema::Node;
 use crate::show::{self, Layout};
 use crate::text;
 

@@ -9,9 +9,8 @@ use clap::{Arg, Command};
 use mcpwire_tokio::protocol::Tool;
 
 pub(crate) use self::scripts::script;
-use crate::arguments::Parameters;
+use crate::schema::{Node, Parameters};
 use crate::show::first_sentence;
-use crate::show::schema::Node;
 use crate::text;
 
 /// Maximum length of the description of a candidate, in characters.
@@ -226,11 +225,11 @@ impl<'d> Line<'d> {
         let is_given = |name: &str| {
             given.iter().any(|word| word.split_once('=').is_some_and(|(given, _)| given.trim_end_matches(':') == name))
         };
-        let names = parameters.names().filter(|name| !is_given(name));
-        let described = names.map(|name| {
-            let description = parameters.get(name).and_then(|schema| schema.get("description")).and_then(Node::as_str);
+        let free = parameters.properties().iter().filter(|(name, _)| !is_given(name));
+        let described = free.map(|(name, schema)| {
+            let description = schema.get("description").and_then(Node::as_str);
             let description = description.map(first_sentence).unwrap_or_default();
-            let is_required = parameters.required().contains(&name);
+            let is_required = parameters.required().contains(name);
             let help = match (is_required, description.as_str()) {
                 (true, _) => description,
                 (false, "") => "optional".to_owned(),

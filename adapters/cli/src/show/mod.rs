@@ -7,7 +7,6 @@ mod command_line;
 mod lists;
 mod result;
 mod robustness;
-pub(crate) mod schema;
 mod server;
 mod signature;
 mod status;

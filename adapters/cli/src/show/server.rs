@@ -8,7 +8,7 @@ use mcpwire_tokio::protocol::{Implementation, Json, ServerCapabilities, ServerIn
 use owo_colors::OwoColorize;
 
 use super::Layout;
-use super::schema::Node;
+use crate::schema::Node;
 use crate::text;
 use crate::time::local_of_unix;
 

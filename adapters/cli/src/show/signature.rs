@@ -3,7 +3,7 @@
 //! A schema comes from a server, so it may be deep, huge, recursive or invalid. Limits bound the output and the work; `…` stands
 //! for parts that are left out.
 
-use super::schema::{LONGEST_SCHEMA, Node};
+use crate::schema::{LONGEST_SCHEMA, Node, Parameters};
 use crate::text;
 
 /// Maximum number of parameters of a tool to show. If there are more, a line below says how many are left out.
@@ -96,48 +96,18 @@ impl<'a> Reader<'a> {
     }
 
     fn signature(mut self) -> Signature {
-        let mut properties = Vec::new();
-        let mut required = Vec::new();
-        self.collect(self.root, &mut properties, &mut required, 0);
+        let parameters = Parameters::new(self.root);
         let mut signature = Signature::default();
-        for (name, schema) in properties.iter().take(MOST_PARAMETERS) {
-            let optional = !required.contains(name);
+        for (name, schema) in parameters.properties().iter().take(MOST_PARAMETERS) {
+            let optional = !parameters.required().contains(name);
             signature.parameters.push(self.parameter(name, optional, schema));
         }
-        signature.note = match properties.len() {
+        signature.note = match parameters.properties().len() {
             0 => self.without_properties(),
             count if count > MOST_PARAMETERS => Some(format!("and {} more", count - MOST_PARAMETERS)),
             _ => None,
         };
         signature
-    }
-
-    /// Collects the properties of an object schema in `properties`, and the names of the required properties in `required`.
-    /// Includes the properties from `$ref` and `allOf`.
-    fn collect(
-        &mut self,
-        schema: &'a Node,
-        properties: &mut Vec<(&'a str, &'a Node)>,
-        required: &mut Vec<&'a str>,
-        depth: usize,
-    ) {
-        if depth > DEEPEST {
-            return;
-        }
-        if let Some(members) = schema.get("properties").and_then(Node::as_object) {
-            properties.extend(members.iter().map(|(name, schema)| (name.as_str(), schema)));
-        }
-        if let Some(names) = schema.get("required").and_then(Node::as_array) {
-            required.extend(names.iter().filter_map(Node::as_str));
-        }
-        let reference = schema.get("$ref").and_then(Node::as_str);
-        if let Some(target) = reference.and_then(|reference| self.resolve(reference)) {
-            self.collect(target, properties, required, depth + 1);
-        }
-        let all_of = schema.get("allOf").and_then(Node::as_array).unwrap_or_default();
-        for part in all_of.iter().take(MOST_ALTERNATIVES) {
-            self.collect(part, properties, required, depth + 1);
-        }
     }
 
     fn parameter(&mut self, name: &str, optional: bool, schema: &'a Node) -> Parameter {

@@ -3,14 +3,19 @@
 //! A schema comes from a server, so it may be deep, huge, recursive or invalid. Whatever is not understood allows every value,
 //! and the server decides.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use mcpwire_tokio::protocol::Json;
 
-use crate::show::schema::Node;
+use super::Node;
 
 /// Maximum depth of `$ref`, `allOf`, `anyOf` and `oneOf` to follow in a schema.
 const DEEPEST: usize = 6;
 /// Maximum number of parts of `allOf`, `anyOf` and `oneOf` to read.
 const MOST_PARTS: usize = 32;
+/// Maximum number of subschemas of `$ref` and `allOf` whose `properties` are read.
+const MOST_SUBSCHEMAS: usize = 200;
 /// Maximum length of a value that a schema lists, in characters.
 const LONGEST_VALUE: usize = 200;
 
@@ -18,12 +23,15 @@ const LONGEST_VALUE: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Parameters<'a> {
     /// The schema to which `$ref`s point.
-    pub(super) root: &'a Node,
+    pub(crate) root: &'a Node,
     /// The `properties`, in the order of the schema.
     properties: Vec<(&'a str, &'a Node)>,
+    schemas: BTreeMap<&'a str, &'a Node>,
     required: Vec<&'a str>,
     /// Whether the schema names all arguments that the tool takes. See [`Parameters::is_unknown`].
     are_all_named: bool,
+    /// Number of subschemas that may still be read for `properties`, so that a hostile schema costs limited time.
+    subschemas: usize,
 }
 
 impl<'a> Parameters<'a> {
@@ -32,8 +40,15 @@ impl<'a> Parameters<'a> {
     }
 
     /// Reads the members of an object schema that stands in the schema `root`.
-    pub(super) fn of_object(schema: &'a Node, root: &'a Node) -> Self {
-        let mut parameters = Self { root, properties: Vec::new(), required: Vec::new(), are_all_named: true };
+    pub(crate) fn of_object(schema: &'a Node, root: &'a Node) -> Self {
+        let mut parameters = Self {
+            root,
+            properties: Vec::new(),
+            schemas: BTreeMap::new(),
+            required: Vec::new(),
+            are_all_named: true,
+            subschemas: MOST_SUBSCHEMAS,
+        };
         parameters.collect(schema, 0);
         if parameters.properties.is_empty() && !matches!(schema.get("additionalProperties"), Some(Node::Bool(false))) {
             parameters.are_all_named = false;
@@ -47,14 +62,17 @@ impl<'a> Parameters<'a> {
             ["patternProperties", "anyOf", "oneOf", "if", "not", "dependentSchemas", "$dynamicRef", "propertyNames"];
         let is_open = OPEN.iter().any(|keyword| schema.get(keyword).is_some())
             || !matches!(schema.get("additionalProperties"), None | Some(Node::Bool(false)));
-        if is_open || depth > DEEPEST {
+        let is_too_large = depth > DEEPEST || self.subschemas == 0;
+        if is_open || is_too_large {
             self.are_all_named = false;
         }
-        if depth > DEEPEST {
+        if is_too_large {
             return;
         }
+        self.subschemas -= 1;
         for (name, schema) in schema.get("properties").and_then(Node::as_object).unwrap_or_default() {
-            if self.get(name).is_none() {
+            if let Entry::Vacant(entry) = self.schemas.entry(name) {
+                entry.insert(schema);
                 self.properties.push((name, schema));
             }
         }
@@ -77,11 +95,12 @@ impl<'a> Parameters<'a> {
 
     /// Returns the schema of an argument.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Node> {
-        self.properties.iter().find(|(property, _)| *property == name).map(|(_, schema)| *schema)
+        self.schemas.get(name).copied()
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
-        self.properties.iter().map(|(name, _)| *name)
+    /// Returns the names and the schemas of the arguments, in the order of the schema.
+    pub(crate) fn properties(&self) -> &[(&'a str, &'a Node)] {
+        &self.properties
     }
 
     pub(crate) fn required(&self) -> &[&'a str] {
@@ -127,7 +146,7 @@ impl<'a> Parameters<'a> {
     }
 
     /// Returns the schema and its alternatives.
-    pub(super) fn parts(&self, schema: &'a Node) -> Vec<&'a Node> {
+    pub(crate) fn parts(&self, schema: &'a Node) -> Vec<&'a Node> {
         let mut parts = vec![schema];
         let mut at = 0;
         while at < parts.len() && parts.len() < MOST_PARTS {
@@ -235,7 +254,7 @@ impl Types {
     }
 
     /// Returns the type of a value in JSON text.
-    pub(super) fn of_text(json: &str) -> Self {
+    pub(crate) fn of_text(json: &str) -> Self {
         match json.as_bytes().first() {
             Some(b'"') => Self::STRING,
             Some(b't' | b'f') => Self::BOOLEAN,

@@ -1,4 +1,7 @@
-//! [`Node`]: a JSON value of a schema that keeps the order of object members. `serde_json::Value` does not keep this order.
+//! Reads JSON Schemas of servers. [`Node`]: a JSON value of a schema that keeps the order of object members. `serde_json::Value` does
+//! not keep this order. [`Parameters`]: the arguments of a tool.
+
+mod parameters;
 
 use std::{fmt, iter};
 
@@ -6,6 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Number, Value};
 
+pub(crate) use self::parameters::{Parameters, Types};
 use crate::text;
 
 /// Maximum length of a JSON Schema that is read, in bytes. Usual schemas of tools are hundreds of times shorter.
