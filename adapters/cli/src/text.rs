@@ -121,20 +121,20 @@ pub(crate) fn nearest<'a, T>(name: &str, candidates: impl Iterator<Item = (&'a s
 
 /// Wraps a paragraph into lines of at most `width` columns, without breaking words. Returns one line if `width` is `None`.
 ///
-/// The first line begins at column `start`, and the other lines begin at column `indent`. The caller writes the text or the
-/// spaces before these columns.
-pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: usize) -> Vec<String> {
+/// The first line begins at column `start`, and the caller writes the text or the spaces before it. The other lines are indented by
+/// `indent` columns.
+pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: usize) -> String {
     let paragraph = line(paragraph);
-    let Some(width) = width else { return vec![paragraph] };
+    let Some(width) = width else { return paragraph };
     let first = paragraph.split(' ').next().unwrap_or_default();
     // If not even the first word fits on the first line, that line stays empty.
     let is_full = start + first.width() > width && start > indent;
-    let (mut lines, start) = if is_full { (vec![String::new()], indent) } else { (Vec::new(), start) };
+    let start = if is_full { indent } else { start };
     let (first, others) = (" ".repeat(start.min(width)), " ".repeat(indent.min(width)));
     let options = Options::new(width).initial_indent(&first).subsequent_indent(&others);
     let options = options.break_words(false).word_splitter(WordSplitter::NoHyphenation);
-    lines.extend(textwrap::wrap(&paragraph, options).iter().map(|line| line.trim_start().to_owned()));
-    lines
+    let filled = textwrap::fill(&paragraph, options);
+    if is_full { format!("\n{filled}") } else { filled.trim_start().to_owned() }
 }
 
 /// Formats JSON text so that it is safe to show on a terminal, without changing its value. Control characters and invisible
@@ -234,13 +234,13 @@ mod tests {
     #[test]
     fn wrapping_keeps_to_the_width() {
         let lines = wrap("the quick brown fox jumps over the lazy dog", Some(20), 8, 4);
-        assert_eq!(lines, ["the quick", "brown fox jumps", "over the lazy", "dog"]);
-        assert_eq!(wrap("one\ntwo", None, 0, 0), ["one two"]);
-        assert_eq!(wrap("unbreakable", Some(4), 0, 0), ["unbreakable"]);
-        assert_eq!(wrap("", Some(10), 0, 0), [""]);
-        assert_eq!(wrap("日本 日本", Some(7), 0, 0), ["日本", "日本"], "wide characters take two columns");
+        assert_eq!(lines, "the quick\n    brown fox jumps\n    over the lazy\n    dog");
+        assert_eq!(wrap("one\ntwo", None, 0, 0), "one two");
+        assert_eq!(wrap("unbreakable", Some(4), 0, 0), "unbreakable");
+        assert_eq!(wrap("", Some(10), 0, 0), "");
+        assert_eq!(wrap("日本 日本", Some(7), 0, 0), "日本\n日本", "wide characters take two columns");
         // A word that does not fit after the start goes below.
-        assert_eq!(wrap("unbreakable word", Some(16), 12, 4), ["", "unbreakable", "word"]);
+        assert_eq!(wrap("unbreakable word", Some(16), 12, 4), "\n    unbreakable\n    word");
     }
 
     #[test]

@@ -30,7 +30,7 @@ const LARGE_LOG: u64 = 4 << 20;
 pub(super) const CAN_SHARE: bool = cfg!(unix);
 
 /// Starts a hub in the background, and waits until it answers.
-pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn start(place: &Place, options: &Options) -> Result<(), Failure> {
     if !CAN_SHARE {
         return Err(cannot_share());
     }
@@ -38,7 +38,7 @@ pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
     let console = Console::new(options);
     if is_hub_running(&layout) {
         console.note("a hub is running already: mcpwire hub status");
-        return Ok(0);
+        return Ok(());
     }
     let log = log_path(&layout);
     let output = open_log(&log).map_err(|error| not_started(&format!("{}: {error}", log.display())))?;
@@ -64,11 +64,11 @@ pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
         "the hub runs in the background (process {}); next: mcpwire status, mcpwire hub stop",
         child.id()
     ));
-    Ok(0)
+    Ok(())
 }
 
 /// Lets commands start the hub in the background when they need a configured server, or no longer.
-pub(super) fn set_auto(on: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn set_auto(on: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     if on && !CAN_SHARE {
         return Err(cannot_share());
     }
@@ -86,7 +86,7 @@ pub(super) fn set_auto(on: bool, place: &Place, options: &Options) -> Result<u8,
     } else {
         "commands no longer start the hub; one that is running goes on: mcpwire hub stop"
     });
-    Ok(0)
+    Ok(())
 }
 
 /// Starts the hub in the background if the user wants commands to do that, and none is running. A hub that cannot be started is
@@ -96,7 +96,7 @@ pub(super) fn start_if_wanted(place: &Place, options: &Options) -> Result<(), Fa
     if CAN_SHARE && auto_marker(&layout).exists() && !is_hub_running(&layout) {
         let quiet = Options { quiet: true, ..options.clone() };
         match start(place, &quiet) {
-            Ok(_) => Console::new(options).note("the hub runs in the background now (mcpwire hub auto off)"),
+            Ok(()) => Console::new(options).note("the hub runs in the background now (mcpwire hub auto off)"),
             Err(failure) => Console::new(options).warn(failure.message()),
         }
     }
@@ -113,7 +113,7 @@ fn cannot_share() -> Failure {
 }
 
 /// Ends the running hub with its servers, and waits until its process has ended.
-pub(super) fn stop(place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn stop(place: &Place, options: &Options) -> Result<(), Failure> {
     let mut hub = HubHandle::connect(place, options)?.ok_or_else(Failure::no_hub)?;
     hub.ask::<()>(Request::End)?;
     if !hub.wait_until_closed(PATIENCE) {
@@ -122,11 +122,11 @@ pub(super) fn stop(place: &Place, options: &Options) -> Result<u8, Failure> {
     let is_auto = auto_marker(&layout(place)?).exists();
     let again = if is_auto { "; the next command that needs it starts it again: mcpwire hub auto off" } else { "" };
     Console::new(options).note(&format!("the hub has ended{again}"));
-    Ok(0)
+    Ok(())
 }
 
 /// Ends the running hub, if there is one, and starts a hub in the background.
-pub(super) fn restart(place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn restart(place: &Place, options: &Options) -> Result<(), Failure> {
     if is_hub_running(&layout(place)?) {
         stop(place, options)?;
     }
@@ -162,16 +162,13 @@ pub(super) fn status(place: &Place, options: &Options) -> Result<u8, Failure> {
 }
 
 /// Prints the last lines of the log of the hub in the background. With `follow`, prints new lines until Ctrl-C.
-pub(super) fn logs(lines: usize, follow: bool, place: &Place) -> Result<u8, Failure> {
+pub(super) fn logs(lines: usize, follow: bool, place: &Place) -> Result<(), Failure> {
     let log = log_path(&layout(place)?);
     let all = tail_of(&log, 0);
     for line in &all[all.len().saturating_sub(lines)..] {
         output::line(&text::line(line)).map_err(|error| Failure::output(&error))?;
     }
-    if follow {
-        follow_log(&log)?;
-    }
-    Ok(0)
+    if follow { follow_log(&log) } else { Ok(()) }
 }
 
 /// Prints the lines that are appended to the file, until Ctrl-C. Begins again if the file becomes shorter.
@@ -197,7 +194,7 @@ fn follow_log(log: &Path) -> Result<(), Failure> {
 }
 
 /// Prints a unit that runs the hub as a service of the user: for systemd, or for launchd.
-pub(super) fn service(manager: Option<Manager>, place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn service(manager: Option<Manager>, place: &Place, options: &Options) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| not_started(&error.to_string()))?;
     let mut words = vec![program.to_string_lossy().into_owned()];
     words.extend(arguments_of_run(place, options));
@@ -206,7 +203,7 @@ pub(super) fn service(manager: Option<Manager>, place: &Place, options: &Options
         Manager::Systemd => systemd_unit(&words),
         Manager::Launchd => launchd_unit(&words),
     };
-    output::bytes(unit.as_bytes()).map(|()| 0)
+    output::bytes(unit.as_bytes())
 }
 
 fn systemd_unit(words: &[String]) -> String {

@@ -17,9 +17,9 @@ use crate::hub::{configured, find_in, layout};
 use crate::text;
 
 /// Prints the completion script of a shell.
-pub(super) fn print_script(shell: Shell) -> Result<u8, Failure> {
+pub(super) fn print_script(shell: Shell) -> Result<(), Failure> {
     if let Some(script) = completion::script(shell) {
-        return output::bytes(script.as_bytes()).map(|()| 0);
+        return output::bytes(script.as_bytes());
     }
     let definition = Args::definition();
     // The generator would also list hidden commands, so they are removed.
@@ -30,11 +30,11 @@ pub(super) fn print_script(shell: Shell) -> Result<u8, Failure> {
         .subcommands(shown);
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut shown, "mcpwire", &mut script);
-    output::bytes(&script).map(|()| 0)
+    output::bytes(&script)
 }
 
 /// Prints the candidates for the last word of a command line, one a line: the word, a tab, and its description.
-pub(super) fn print_words(shell: Shell, words: &[String]) -> Result<u8, Failure> {
+pub(super) fn print_words(shell: Shell, words: &[String]) -> Result<(), Failure> {
     let mut words = words.to_vec();
     // PowerShell passes an empty word only in quotes.
     if let Some(last) = words.last_mut().filter(|last| shell == Shell::PowerShell && *last == "\"\"") {
@@ -42,7 +42,7 @@ pub(super) fn print_words(shell: Shell, words: &[String]) -> Result<u8, Failure>
     }
     let directory = words.iter().position(|word| word == "--config-dir").and_then(|at| words.get(at + 1));
     let place = Place { config_dir: directory.map(Into::into) };
-    let candidates = completion::candidates(&Args::definition(), &words, &mut Stored { layout: layout(&place).ok() });
+    let candidates = completion::candidates(Args::definition(), &words, &Stored { layout: layout(&place).ok() });
     let mut lines = String::new();
     // Shells insert words as they are, and the names of tools come from servers. A word that a shell could read as a command or a
     // variable is therefore left out.
@@ -50,19 +50,19 @@ pub(super) fn print_words(shell: Shell, words: &[String]) -> Result<u8, Failure>
         // Writing to memory cannot fail.
         let _ = writeln!(lines, "{}\t{}", candidate.word, candidate.help);
     }
-    output::bytes(lines.as_bytes()).map(|()| 0)
+    output::bytes(lines.as_bytes())
 }
 
 /// Prints the manual page of this program, or writes a page for each command to a directory.
-pub(super) fn manual(directory: Option<&Path>) -> Result<u8, Failure> {
+pub(super) fn manual(directory: Option<&Path>) -> Result<(), Failure> {
     let Some(directory) = directory else {
         let mut page = Vec::new();
         // Writing to memory cannot fail.
         let _ = clap_mangen::Man::new(Args::definition()).render(&mut page);
-        return output::bytes(&page).map(|()| 0);
+        return output::bytes(&page);
     };
     let written = fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(Args::definition(), directory));
-    written.map(|()| 0).map_err(|error| Failure::not_saved("directory", directory, &error))
+    written.map_err(|error| Failure::not_saved("directory", directory, &error))
 }
 
 /// The configured servers, and the tools that the hub has stored. Whatever cannot be read is left out.
@@ -71,7 +71,7 @@ pub(super) struct Stored {
 }
 
 impl Known for Stored {
-    fn servers(&mut self) -> Vec<(String, String)> {
+    fn servers(&self) -> Vec<(String, String)> {
         let configs = self.layout.as_ref().and_then(|layout| configured(layout).ok()).unwrap_or_default();
         let described = configs.iter().map(|config| {
             let state = if config.enabled { "" } else { "disabled" };
@@ -80,7 +80,7 @@ impl Known for Stored {
         described.collect()
     }
 
-    fn tools(&mut self, server: &str) -> Vec<Tool> {
+    fn tools(&self, server: &str) -> Vec<Tool> {
         let Some(layout) = &self.layout else { return Vec::new() };
         let config = configured(layout).and_then(|configs| find_in(configs, server));
         config.map(|config| cached_tools(layout, config.id)).unwrap_or_default()

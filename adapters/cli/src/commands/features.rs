@@ -24,10 +24,10 @@ use crate::show::{self, Layout};
 use crate::text;
 
 /// Shows who a server is, what it offers in a line each, and commands to go on with. `target` selects the server.
-pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) -> Result<u8, Failure> {
+pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) -> Result<(), Failure> {
     let info = server.info()?;
     if options.json {
-        return output::json(&info).map(|()| 0);
+        return output::json(&info);
     }
     // A server without capabilities may offer everything.
     let offers = |name: &str| info.capabilities.as_ref().is_none_or(|capabilities| has(capabilities, name));
@@ -74,8 +74,7 @@ pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) 
             next.push(format!("mcpwire prompts{first}{last}"));
         }
         if next.is_empty() { Ok(()) } else { writeln!(out, "\nNext:\n  {}", next.join("\n  ")) }
-    })?;
-    Ok(0)
+    })
 }
 
 /// Returns a command line that calls a tool. `called` are the words that name it, `target` those that select the server.
@@ -95,17 +94,16 @@ fn has(capabilities: &ServerCapabilities, name: &str) -> bool {
 }
 
 /// Measures how long a server takes to answer a ping, and prints the time.
-pub(super) fn ping(server: &mut dyn Server, options: &Options) -> Result<u8, Failure> {
+pub(super) fn ping(server: &mut dyn Server, options: &Options) -> Result<(), Failure> {
     let asked = Instant::now();
     server.ping()?;
     let milliseconds = asked.elapsed().as_secs_f64() * 1000.0;
     let pong = json!({ "milliseconds": milliseconds });
-    output::show(options, &pong, |out| writeln!(out, "The server answered in {milliseconds:.1} ms."))?;
-    Ok(0)
+    output::show(options, &pong, |out| writeln!(out, "The server answered in {milliseconds:.1} ms."))
 }
 
 /// Lists the resources and the resource templates of a server.
-pub(super) fn resources(server: &mut dyn Server, options: &Options) -> Result<u8, Failure> {
+pub(super) fn resources(server: &mut dyn Server, options: &Options) -> Result<(), Failure> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct List<'a> {
@@ -120,8 +118,7 @@ pub(super) fn resources(server: &mut dyn Server, options: &Options) -> Result<u8
     output::show(options, &list, |out| {
         show::resources(out, &resources, &templates, Layout::of_stdout())?;
         show::rejected(out, &rejected)
-    })?;
-    Ok(0)
+    })
 }
 
 /// Reads a resource and prints it. Writes a single binary content unchanged if standard output is not a terminal. Saves binary
@@ -131,7 +128,7 @@ pub(super) fn read(
     uri: &str,
     directory: Option<&Path>,
     options: &Options,
-) -> Result<u8, Failure> {
+) -> Result<(), Failure> {
     let (raw, result): (_, ReadResourceResult) =
         request(server, "resources/read", &ReadResourceParams { uri }, "the resource")?;
     let contents = &result.contents.items;
@@ -145,8 +142,7 @@ pub(super) fn read(
             server.console().note("binary content is not shown: save it with --save DIR, or redirect stdout to a file");
         }
     }
-    output::tell_saved(save::contents(directory, contents), server.console(), options)?;
-    Ok(0)
+    output::tell_saved(save::contents(directory, contents), server.console(), options)
 }
 
 /// Decodes a resource that consists of a single binary content. Returns `None` for other resources, and for invalid base64.
@@ -158,7 +154,7 @@ fn binary(contents: &[ResourceContents]) -> Option<Vec<u8>> {
 }
 
 /// Lists the prompts of a server.
-pub(super) fn prompts(server: &mut dyn Server, options: &Options) -> Result<u8, Failure> {
+pub(super) fn prompts(server: &mut dyn Server, options: &Options) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct List<'a> {
         prompts: &'a [Prompt],
@@ -169,8 +165,7 @@ pub(super) fn prompts(server: &mut dyn Server, options: &Options) -> Result<u8, 
     output::show(options, &list, |out| {
         show::prompts(out, &prompts.items, Layout::of_stdout())?;
         show::rejected(out, &prompts.rejected)
-    })?;
-    Ok(0)
+    })
 }
 
 /// Gets a prompt with its arguments filled in, and prints its messages. Saves binary content in `directory`, if it is given.
@@ -180,13 +175,12 @@ pub(super) fn prompt(
     arguments: &Json,
     directory: Option<&Path>,
     options: &Options,
-) -> Result<u8, Failure> {
+) -> Result<(), Failure> {
     let params = GetPromptParams { name, arguments };
     let (raw, prompt): (_, GetPromptResult) = request(server, "prompts/get", &params, "the prompt")?;
     output::show(options, &raw, |out| show::messages(out, &prompt))?;
     let saves = save::blocks(directory, prompt.messages.items.iter().map(|message| &message.content));
-    output::tell_saved(saves, server.console(), options)?;
-    Ok(0)
+    output::tell_saved(saves, server.console(), options)
 }
 
 /// Sends a request, and returns its result twice: as the JSON that the server sent, and decoded. `what` names the result in
@@ -204,9 +198,9 @@ fn request<T: DeserializeOwned>(
 }
 
 /// Sends any request, and prints its result as JSON.
-pub(super) fn request_raw(server: &mut dyn Server, method: &str, params: Option<&Json>) -> Result<u8, Failure> {
+pub(super) fn request_raw(server: &mut dyn Server, method: &str, params: Option<&Json>) -> Result<(), Failure> {
     let result = server.request_raw(method, params)?;
-    output::json(&result).map(|()| 0)
+    output::json(&result)
 }
 
 /// Returns the kind of item that a word of `mcpwire complete` names.
@@ -225,7 +219,7 @@ pub(super) fn complete(
     prefix: &str,
     context: &[(String, String)],
     options: &Options,
-) -> Result<u8, Failure> {
+) -> Result<(), Failure> {
     let reference = match kind {
         Completed::Prompt => CompletionReference::Prompt { name },
         Completed::Resource => CompletionReference::ResourceTemplate { uri: name },
@@ -234,6 +228,5 @@ pub(super) fn complete(
     let mut params = CompleteParams::new(reference, argument, prefix);
     params.context = &context;
     let result = server.complete(&params)?;
-    output::show(options, &result, |out| show::completion(out, &result.completion))?;
-    Ok(0)
+    output::show(options, &result, |out| show::completion(out, &result.completion))
 }

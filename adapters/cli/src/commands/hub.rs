@@ -12,16 +12,17 @@ use crate::show::{self, Layout};
 
 pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
     match command {
-        HubCommand::Run { own_session } => run_hub(*own_session, place, options).map(|()| 0),
-        HubCommand::Reload => of_running_hub(Request::Reload, place, options).map(|()| 0),
-        HubCommand::Start => background::start(place, options),
-        HubCommand::Stop => background::stop(place, options),
-        HubCommand::Restart => background::restart(place, options),
-        HubCommand::Auto { on } => background::set_auto(*on, place, options),
-        HubCommand::Status => background::status(place, options),
-        HubCommand::Logs { follow, lines } => background::logs(*lines, *follow, place),
-        HubCommand::Service { manager } => background::service(*manager, place, options),
+        HubCommand::Run { own_session } => run_hub(*own_session, place, options)?,
+        HubCommand::Reload => of_running_hub(Request::Reload, place, options)?,
+        HubCommand::Start => background::start(place, options)?,
+        HubCommand::Stop => background::stop(place, options)?,
+        HubCommand::Restart => background::restart(place, options)?,
+        HubCommand::Auto { on } => background::set_auto(*on, place, options)?,
+        HubCommand::Status => return background::status(place, options),
+        HubCommand::Logs { follow, lines } => background::logs(*lines, *follow, place)?,
+        HubCommand::Service { manager } => background::service(*manager, place, options)?,
     }
+    Ok(0)
 }
 
 #[cfg(unix)]
@@ -49,11 +50,11 @@ pub(super) fn of_running_hub(request: Request, place: &Place, options: &Options)
 }
 
 /// Shows the status table of all configured servers: once, or with `watch` until Ctrl-C.
-pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     let mut handle = HubHandle::open(place, options)?;
     if watch {
         let mut screen = Screen::new(options);
-        return handle.follow(|rows| screen.show(rows)).map(|()| 0);
+        return handle.follow(|rows| screen.show(rows));
     }
     handle.boot()?;
     handle.wait_until_stopped();
@@ -64,8 +65,7 @@ pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<u8
             return writeln!(out, "{}", show::NO_SERVERS);
         }
         table(&rows).iter().try_for_each(|line| writeln!(out, "{line}"))
-    })?;
-    Ok(0)
+    })
 }
 
 fn table(rows: &[Row]) -> Vec<String> {

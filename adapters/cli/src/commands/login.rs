@@ -17,7 +17,7 @@ use crate::show::{self, Layout};
 use crate::text;
 use crate::time::utc_of_unix;
 
-pub(super) fn log_in(arguments: &LoginArgs, options: &Options) -> Result<u8, Failure> {
+pub(super) fn log_in(arguments: &LoginArgs, options: &Options) -> Result<(), Failure> {
     let LoginArgs { login: place, no_browser, device, scopes, .. } = arguments;
     let login = login_of(place, &arguments.client)?;
     let way = match (device, no_browser) {
@@ -57,7 +57,7 @@ fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Optio
     update_approved(&before, &mut config, &place.place, options)
 }
 
-pub(super) fn log_out(place: &LoginPlace, revoke: bool, options: &Options) -> Result<u8, Failure> {
+pub(super) fn log_out(place: &LoginPlace, revoke: bool, options: &Options) -> Result<(), Failure> {
     let login = login_of(place, &ClientArgs::default())?;
     let done = login.log_out(revoke, options.timeout)?;
     let (revocation, note) = match &done.revocation {
@@ -90,11 +90,10 @@ pub(super) fn log_out(place: &LoginPlace, revoke: bool, options: &Options) -> Re
         (true, _) => "logged out of",
     };
     let document = json!({ "had_login": done.had_token, "revocation": revocation });
-    output::show(options, &document, |out| writeln!(out, "{what} {}", login.title()))?;
-    Ok(0)
+    output::show(options, &document, |out| writeln!(out, "{what} {}", login.title()))
 }
 
-pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Failure> {
+pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<(), Failure> {
     if place.server.is_some() || place.url.is_some() {
         let login = login_of(place, &ClientArgs::default())?;
         let status = login.status()?.ok_or_else(|| login.missing())?;
@@ -124,8 +123,7 @@ pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Fail
             }
             page(out, login, status)
         })
-    })?;
-    Ok(0)
+    })
 }
 
 /// Opens the store of the user's logins.
@@ -139,9 +137,8 @@ fn login_of(place: &LoginPlace, client: &ClientArgs) -> Result<ServerLogin, Fail
 }
 
 /// Prints the stored login to a server.
-fn show(login: &ServerLogin, status: &LoginStatus, options: &Options) -> Result<u8, Failure> {
-    output::show(options, &Document::new(login, status), |out| page(out, login, status))?;
-    Ok(0)
+fn show(login: &ServerLogin, status: &LoginStatus, options: &Options) -> Result<(), Failure> {
+    output::show(options, &Document::new(login, status), |out| page(out, login, status))
 }
 
 fn page(out: &mut impl Write, login: &ServerLogin, status: &LoginStatus) -> io::Result<()> {

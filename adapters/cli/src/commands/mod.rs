@@ -32,20 +32,20 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::DemoServer { http } => Ok(demo::serve(*http)),
         Command::OpenPage { url } => Ok(u8::from(webbrowser::open(url).is_err())),
         Command::Server { command, place } => server::run(command, place, options),
-        Command::Secret { command, place } => secret::run(command, place, options),
-        Command::Login(arguments) => login::log_in(arguments, options),
-        Command::Logout { login, revoke } => login::log_out(login, *revoke, options),
-        Command::Whoami(login) => login::who_am_i(login, options),
-        Command::Status { watch, place } => hub::status(*watch, place, options),
+        Command::Secret { command, place } => secret::run(command, place, options).map(|()| 0),
+        Command::Login(arguments) => login::log_in(arguments, options).map(|()| 0),
+        Command::Logout { login, revoke } => login::log_out(login, *revoke, options).map(|()| 0),
+        Command::Whoami(login) => login::who_am_i(login, options).map(|()| 0),
+        Command::Status { watch, place } => hub::status(*watch, place, options).map(|()| 0),
         Command::Hub { command, place } => hub::run(command, place, options),
-        Command::Completions { shell } => completions::print_script(*shell),
-        Command::Man { directory } => completions::manual(directory.as_deref()),
+        Command::Completions { shell } => completions::print_script(*shell).map(|()| 0),
+        Command::Man { directory } => completions::manual(directory.as_deref()).map(|()| 0),
         Command::Shell { server, place } => shell::run(server.as_deref(), place, options),
-        Command::CompleteWords { shell, words } => completions::print_words(*shell, words),
+        Command::CompleteWords { shell, words } => completions::print_words(*shell, words).map(|()| 0),
         Command::Demo => demo::run(options),
         Command::Tools { words, view, target } => {
             let (target, words) = Words::TOOLS.split(target, words)?;
-            with_session(&target, options, |server| tools::list(server, words.first(), view, options))
+            with_session(&target, options, |server| tools::list(server, words.first(), view, options).map(|()| 0))
         }
         Command::Call { words, no_check, ask, task, detach, save, target } => {
             let (target, words) = Words::CALL.split(target, words)?;
@@ -122,7 +122,7 @@ fn on_server(
     name: &'static str,
     named: &Named,
     options: &Options,
-    command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
+    command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
 ) -> Result<u8, Failure> {
     let (target, _) = Words::only_server(name).split(&named.target, &named.words)?;
     with_named(&target, options, command)
@@ -132,12 +132,12 @@ fn on_server(
 fn with_named(
     target: &Target,
     options: &Options,
-    mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
+    mut command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
 ) -> Result<u8, Failure> {
     if options.trace.is_some() {
-        return with_direct(target, options, None, |server| command(server));
+        return with_direct(target, options, None, |server| command(server).map(|()| 0));
     }
-    with_session(target, options, command)
+    with_session(target, options, |server| command(server).map(|()| 0))
 }
 
 /// Runs a command with a server, or with all configured servers. Configured servers always run in a hub.

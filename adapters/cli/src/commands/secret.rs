@@ -13,7 +13,7 @@ use crate::hub::{HubHandle, find_configured, layout, secret_command, server_comm
 use crate::input;
 use crate::text;
 
-pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
+pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
     let secrets = Secrets::in_directory(layout.secrets());
     let (SecretCommand::Set { server, .. }
@@ -79,7 +79,7 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
             Console::new(options).note(&format!("removed the secret {} of {}", text::name(name), text::name(server)));
         }
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Returns the value of the configuration whose name is `name`, such as an environment variable. Errors and

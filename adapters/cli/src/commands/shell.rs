@@ -169,7 +169,7 @@ impl Completer for ShellHelper {
         if words.len() > 1 {
             words = with_server(&words, self.server.as_deref());
         }
-        let found = candidates(&Args::definition(), &words, &mut Stored { layout: Some(self.layout.clone()) });
+        let found = candidates(Args::definition(), &words, &Stored { layout: Some(self.layout.clone()) });
         let pairs = found.into_iter().map(|candidate| {
             let end = if candidate.word.ends_with('=') { "" } else { " " };
             Pair { display: candidate.word.clone(), replacement: format!("{}{end}", text::word(&candidate.word)) }

@@ -28,14 +28,14 @@ pub(super) fn list(
     only: Option<&String>,
     view: &ToolsView,
     options: &Options,
-) -> Result<u8, Failure> {
+) -> Result<(), Failure> {
     if let Some(name) = only
         && let Some(tool) = server.find_tool(name)?
     {
-        return show_tools(&ListedTools { tools: vec![tool], rejected: Vec::new() }, true, view, options).map(|()| 0);
+        return show_tools(&ListedTools { tools: vec![tool], rejected: Vec::new() }, true, view, options);
     }
     if only.is_none() && !options.json && view.search.is_none() && !view.cost {
-        return server.list_tools_each(&mut |listed| show_tools(&listed, false, view, options)).map(|()| 0);
+        return server.list_tools_each(&mut |listed| show_tools(&listed, false, view, options));
     }
     let ListedTools { mut tools, mut rejected } = server.list_tools()?;
     if let Some(name) = only {
@@ -46,7 +46,7 @@ pub(super) fn list(
         let all = AvailableTools::from_servers([(Uuid::nil(), "", tools)]);
         tools = all.search(words, MOST_FOUND).into_iter().map(|found| found.tool).collect();
     }
-    show_tools(&ListedTools { tools, rejected }, only.is_some(), view, options).map(|()| 0)
+    show_tools(&ListedTools { tools, rejected }, only.is_some(), view, options)
 }
 
 /// Prints tools, one line each, or in full.

@@ -8,11 +8,11 @@ use crate::args::Args;
 struct Fixed;
 
 impl Known for Fixed {
-    fn servers(&mut self) -> Vec<(String, String)> {
+    fn servers(&self) -> Vec<(String, String)> {
         vec![("calc".into(), String::new()), ("notes".into(), "disabled".into())]
     }
 
-    fn tools(&mut self, server: &str) -> Vec<Tool> {
+    fn tools(&self, server: &str) -> Vec<Tool> {
         let tools = r#"[
             {"name":"add","description":"Adds numbers. Fast.","inputSchema":{"type":"object","required":["a"],"properties":{
                 "a":{"type":"integer","description":"First number."},"mode":{"enum":["exact","fast"]},"sign":{"type":"boolean"}}}},
@@ -24,7 +24,7 @@ impl Known for Fixed {
 /// Returns the candidates for the last word of a line, joined with spaces.
 fn complete(line: &str) -> String {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let found = candidates(&Args::definition(), &words, &mut Fixed);
+    let found = candidates(Args::definition(), &words, &Fixed);
     found.iter().map(|candidate| candidate.word.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -85,8 +85,8 @@ fn each_word_of_a_line_is_completed() {
 #[test]
 fn candidates_are_described() {
     let line: Vec<String> = ["call", "calc", ""].map(str::to_owned).into();
-    let found = candidates(&Args::definition(), &line, &mut Fixed);
+    let found = candidates(Args::definition(), &line, &Fixed);
     assert_eq!(found[0], Candidate { word: "add".into(), help: "Adds numbers.".into() });
     let line: Vec<String> = ["call", "calc", "add", "m"].map(str::to_owned).into();
-    assert_eq!(candidates(&Args::definition(), &line, &mut Fixed)[0].help, "optional");
+    assert_eq!(candidates(Args::definition(), &line, &Fixed)[0].help, "optional");
 }

@@ -13,6 +13,9 @@ use crate::text;
 /// Maximum length of a name, title or value in a list, in characters. Longer texts are cut.
 const LONGEST: usize = 300;
 
+/// Indentation of the lines below the first one of a type or a description, in columns.
+const BELOW: usize = 8;
+
 /// Writes the tools of a list, and then the entries of the list that could not be read.
 pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {
     for (at, tool) in tools.iter().enumerate() {
@@ -54,11 +57,9 @@ pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Res
         writeln!(out, "    {}", "no arguments".dimmed())?;
     }
     if let Some(schema) = &tool.output_schema {
-        const BELOW: usize = 8;
         let kind = signature::kind_of(schema.get());
-        let mut lines = text::wrap(&kind, layout.width, "    returns ".len(), BELOW).into_iter();
-        writeln!(out, "    {} {}", "returns".dimmed(), lines.next().unwrap_or_default())?;
-        lines.try_for_each(|line| writeln!(out, "{:BELOW$}{line}", ""))?;
+        let kind = text::wrap(&kind, layout.width, "    returns ".len(), BELOW);
+        writeln!(out, "    {} {kind}", "returns".dimmed())?;
     }
     Ok(())
 }
@@ -67,7 +68,6 @@ pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Res
 /// below the line.
 fn parameter(out: &mut impl Write, parameter: &Parameter, layout: Layout) -> io::Result<()> {
     const INDENT: usize = 4;
-    const BELOW: usize = 8;
     let mark = if parameter.optional { "?" } else { "" };
     let default = parameter.default.as_ref().map(|default| format!(" = {default}")).unwrap_or_default();
     write!(out, "{:INDENT$}{}{}: {}{}", "", parameter.name.green(), mark.dimmed(), parameter.kind, default.dimmed())?;
@@ -75,12 +75,9 @@ fn parameter(out: &mut impl Write, parameter: &Parameter, layout: Layout) -> io:
         return writeln!(out);
     };
     let head = INDENT + parameter.name.width() + mark.len() + 2 + parameter.kind.width() + default.width();
-    let mut lines = text::wrap(description, layout.width, head + 2, BELOW).into_iter();
-    match lines.next() {
-        Some(first) if !first.is_empty() => writeln!(out, "  {}", first.dimmed())?,
-        _ => writeln!(out)?,
-    }
-    lines.try_for_each(|line| writeln!(out, "{:BELOW$}{}", "", line.dimmed()))
+    let description = text::wrap(description, layout.width, head + 2, BELOW);
+    let gap = if description.starts_with('\n') { "" } else { "  " };
+    writeln!(out, "{gap}{}", description.dimmed())
 }
 
 /// Writes the entries of a list that could not be read. Writes nothing if `rejected` is empty.

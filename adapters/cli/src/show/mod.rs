@@ -66,12 +66,12 @@ impl Layout {
             // The indentation of the source line is kept, for lists and code.
             let own = (source.len() - source.trim_start().len()).min(8);
             let at = indent + own;
-            for line in text::wrap(source, self.width, at, at) {
+            for line in text::wrap(source, self.width, at, at).lines() {
                 if left == 0 {
                     return writeln!(out, "{:indent$}…", "");
                 }
                 left -= 1;
-                writeln!(out, "{:at$}{line}", "")?;
+                writeln!(out, "{:at$}{}", "", line.trim_start())?;
             }
         }
         Ok(())

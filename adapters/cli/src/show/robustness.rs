@@ -88,8 +88,7 @@ fn write_finding(
     if let Repeat::Call { arguments, .. } = &finding.repeat {
         writeln!(out, "  input:  {}", text::short(&text::json_for_terminals(arguments.get()), LONGEST_INPUT))?;
     }
-    let why = text::wrap(finding.why, layout.width, 10, 10);
-    writeln!(out, "  why:    {}", why.join("\n          "))?;
+    writeln!(out, "  why:    {}", text::wrap(finding.why, layout.width, 10, 10))?;
     let first = finding.stderr.len().saturating_sub(MOST_STDERR);
     for line in &finding.stderr[first..] {
         writeln!(out, "  stderr: {}", text::short(line, LONGEST_INPUT).dimmed())?;

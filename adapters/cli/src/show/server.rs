@@ -41,9 +41,7 @@ const NAMES: usize = "capabilities".len() + 2;
 /// Writes a line with a name and a value. The value is wrapped and indented.
 fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
     let column = 2 + NAMES;
-    let mut lines = text::wrap(value, layout.width, column, column).into_iter();
-    writeln!(out, "  {:NAMES$}{}", name.dimmed(), lines.next().unwrap_or_default())?;
-    lines.try_for_each(|line| writeln!(out, "{:column$}{line}", ""))
+    writeln!(out, "  {:NAMES$}{}", name.dimmed(), text::wrap(value, layout.width, column, column))
 }
 
 /// Returns the title, name and version of a server as one line of text. If the server has not sent a name, the text says so.

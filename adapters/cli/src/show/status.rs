@@ -39,9 +39,7 @@ pub(crate) fn status_table<'a>(
         table.add_row(columns.iter().map(|column| cells[*column].as_str()));
         if !columns.contains(&ERROR) && !cells[ERROR].is_empty() {
             let error = format!("{}: {}", cells[0], cells[ERROR]);
-            let mut lines = text::wrap(&error, layout.width, 0, 2).into_iter();
-            errors.extend(lines.next());
-            errors.extend(lines.map(|line| format!("  {line}")));
+            errors.extend(text::wrap(&error, layout.width, 0, 2).lines().map(str::to_owned));
         }
     }
     set_gaps(&mut table);
