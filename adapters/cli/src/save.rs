@@ -155,33 +155,22 @@ fn safe_name(name: &str, mime_type: &str) -> String {
 
 /// Returns the usual file extension for a media type, such as `png` for `image/png`. For unknown media types, returns `bin`.
 fn ending(mime_type: &str) -> &'static str {
+    /// The endings that are also the name of their format in a media type.
+    const SAME: [&str; 18] = [
+        "png", "gif", "webp", "bmp", "tiff", "avif", "wav", "mp3", "ogg", "flac", "aac", "webm", "mp4", "pdf", "zip",
+        "json", "html", "csv",
+    ];
     let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match &*essence {
-        "image/png" => "png",
-        "image/jpeg" | "image/jpg" => "jpg",
-        "image/gif" => "gif",
-        "image/webp" => "webp",
-        "image/svg+xml" => "svg",
-        "image/bmp" => "bmp",
-        "image/tiff" => "tiff",
-        "image/avif" => "avif",
-        "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
-        "audio/mpeg" | "audio/mp3" => "mp3",
-        "audio/ogg" => "ogg",
-        "audio/flac" => "flac",
-        "audio/aac" => "aac",
-        "audio/mp4" => "m4a",
-        "audio/webm" | "video/webm" => "webm",
-        "video/mp4" => "mp4",
-        "application/pdf" => "pdf",
-        "application/zip" => "zip",
-        "application/gzip" => "gz",
-        "application/json" => "json",
-        "text/plain" => "txt",
-        "text/html" => "html",
-        "text/csv" => "csv",
-        "text/markdown" => "md",
-        _ => "bin",
+    match essence.split_once('/').unwrap_or_default() {
+        ("image", "jpeg" | "jpg") => "jpg",
+        ("image", "svg+xml") => "svg",
+        ("audio", "x-wav" | "wave") => "wav",
+        ("audio", "mpeg") => "mp3",
+        ("audio", "mp4") => "m4a",
+        ("application", "gzip") => "gz",
+        ("text", "plain") => "txt",
+        ("text", "markdown") => "md",
+        (_, format) => SAME.into_iter().find(|ending| *ending == format).unwrap_or("bin"),
     }
 }
 

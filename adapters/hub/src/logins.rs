@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
-use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret, Setting};
+use mcpwire_authorization::oauth::{AuthMethod, OAuthSettings, Scopes, Secret as OAuthSecret, Setting};
 use mcpwire_authorization::{
     FileStore, LoginError, LoginErrorKind, LoginRequired, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore,
     login_document,
@@ -158,25 +158,13 @@ impl Logins {
                     .assume_pkce(config.assume_pkce)
                     .lenient_issuer(config.lenient_issuer)
                     .accept_parent_resource(config.accept_parent_resource);
-                if let Some(client_id) = &config.client_id {
-                    oauth = oauth.client_id(client_id);
-                }
-                if let Some(secret) = secret.clone() {
-                    oauth = oauth.client_secret(secret);
-                }
-                if let Some(issuer) = &config.issuer {
-                    oauth = oauth.client_issuer(issuer);
-                }
-                if let Some(method) = config.auth_method.as_deref().and_then(AuthMethod::from_name) {
-                    oauth = oauth.auth_method(method);
-                }
-                if let Some(url) = &config.client_metadata_url {
-                    oauth = oauth.client_metadata_url(url);
-                }
-                match scopes.clone() {
-                    Some(scopes) => oauth.scopes(scopes),
-                    None => oauth,
-                }
+                let method = config.auth_method.as_deref().and_then(AuthMethod::from_name);
+                oauth = config.client_id.iter().fold(oauth, OAuthSettings::client_id);
+                oauth = secret.clone().into_iter().fold(oauth, OAuthSettings::client_secret);
+                oauth = config.issuer.iter().fold(oauth, OAuthSettings::client_issuer);
+                oauth = method.into_iter().fold(oauth, OAuthSettings::auth_method);
+                oauth = config.client_metadata_url.iter().fold(oauth, OAuthSettings::client_metadata_url);
+                scopes.clone().into_iter().fold(oauth, OAuthSettings::scopes)
             });
         if config.client_credentials {
             let mut grant = MachineGrant::client_credentials(config.client_id.clone().unwrap_or_default(), secret);
@@ -270,7 +258,7 @@ impl RequiredLogin {
 
 #[cfg(test)]
 mod tests {
-    use mcpwire_authorization::oauth::{self, Discovery, FetchError, Flow, Input, OAuthSettings, UnixTime};
+    use mcpwire_authorization::oauth::{self, Discovery, FetchError, Flow, Input, UnixTime};
 
     use super::*;
 

@@ -91,20 +91,13 @@ pub(crate) fn usage(
 
 /// Writes an argument as a word of the command line.
 fn word(name: &str, value: &serde_json::Value, types: Types) -> String {
-    let (word, length) = match value {
-        serde_json::Value::String(text) if types.has(Types::STRING) && !text.starts_with('@') => {
-            (format!("{name}={text}"), text.len())
-        }
-        value if types.has(Types::STRING) || value.is_string() => {
-            let json = value.to_string();
-            (format!("{name}:={json}"), json.len())
-        }
-        value => {
-            let json = value.to_string();
-            (format!("{name}={json}"), json.len())
-        }
-    };
-    if length > LONGEST_VALUE { format!("{}=...", text::word(name)) } else { text::word(&word) }
+    let plain = value.as_str().filter(|text| types.has(Types::STRING) && !text.starts_with('@'));
+    let sign = if plain.is_none() && (types.has(Types::STRING) || value.is_string()) { ":=" } else { "=" };
+    let value = plain.map_or_else(|| value.to_string(), str::to_owned);
+    if value.len() > LONGEST_VALUE {
+        return format!("{}=...", text::word(name));
+    }
+    text::word(&format!("{name}{sign}{value}"))
 }
 
 impl<'a> Parameters<'a> {

@@ -30,16 +30,22 @@ pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) 
         return output::json(&info);
     }
     // A server without capabilities may offer everything.
-    let offers = |name: &str| info.capabilities.as_ref().is_none_or(|capabilities| has(capabilities, name));
-    let tools =
-        if offers("tools") { server.list_tools().map(|listed| listed.tools).unwrap_or_default() } else { Vec::new() };
-    let resources = if offers("resources") {
+    let offers = |is_offered: fn(&ServerCapabilities) -> bool| info.capabilities.as_ref().is_none_or(is_offered);
+    let tools = if offers(|offered| offered.tools.is_some()) {
+        server.list_tools().map(|listed| listed.tools).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let resources = if offers(|offered| offered.resources.is_some()) {
         server.list_resources().map(|list| list.items).unwrap_or_default()
     } else {
         Vec::new()
     };
-    let prompts =
-        if offers("prompts") { server.list_prompts().map(|list| list.items).unwrap_or_default() } else { Vec::new() };
+    let prompts = if offers(|offered| offered.prompts.is_some()) {
+        server.list_prompts().map(|list| list.items).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
     let (first, last) = match &target.server {
         Some(name) => (format!(" {}", text::word(name)), String::new()),
         None => (String::new(), format!(" {}", target.to_words())),
@@ -49,7 +55,7 @@ pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) 
         show::server(out, &info, layout)?;
         if !tools.is_empty() {
             writeln!(out, "\n{}:", text::counted(tools.len(), "tool"))?;
-            show::tool_lines(out, &tools[..tools.len().min(MOST_LINES)], &[], layout)?;
+            show::tools(out, &tools[..tools.len().min(MOST_LINES)], &[], false, layout)?;
         }
         if tools.len() > MOST_LINES {
             writeln!(out, "... and {} more", tools.len() - MOST_LINES)?;
@@ -86,12 +92,6 @@ fn example_call(tool: &Tool, called: &str, target: &str) -> String {
 
 /// Maximum number of tools and prompts that `mcpwire info` lists.
 const MOST_LINES: usize = 40;
-
-/// Returns whether a server has declared a capability.
-fn has(capabilities: &ServerCapabilities, name: &str) -> bool {
-    serde_json::to_value(capabilities)
-        .is_ok_and(|capabilities| capabilities.get(name).is_some_and(|value| !value.is_null()))
-}
 
 /// Measures how long a server takes to answer a ping, and prints the time.
 pub(super) fn ping(server: &mut dyn Server, options: &Options) -> Result<(), Failure> {

@@ -57,8 +57,7 @@ fn show_tools(listed: &ListedTools, in_full: bool, view: &ToolsView, options: &O
         match view {
             ToolsView { schema: true, .. } => show::tool_schemas(out, tools),
             ToolsView { cost: true, .. } => show::tool_costs(out, tools),
-            _ if in_full || view.long => show::tools(out, tools, rejected, layout),
-            _ => show::tool_lines(out, tools, rejected, layout),
+            _ => show::tools(out, tools, rejected, in_full || view.long, layout),
         }
     })
 }

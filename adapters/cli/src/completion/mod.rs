@@ -6,7 +6,7 @@
 mod scripts;
 
 use clap::parser::ValueSource;
-use clap::{Arg, Command};
+use clap::{Arg, ArgMatches, Command};
 use mcpwire_tokio::protocol::Tool;
 
 pub(crate) use self::scripts::script;
@@ -46,8 +46,8 @@ pub(crate) fn candidates(definition: Command, words: &[String], known: &dyn Know
         command.allow_external_subcommands(has_subcommands)
     };
     let mut definition = lenient(definition).mut_subcommands(lenient).no_binary_name(true).ignore_errors(true);
-    definition.build();
-    let line = Line::read(&definition, before, known);
+    let matches = definition.try_get_matches_from_mut(before).unwrap_or_default();
+    let line = Line::new(&definition, &matches, known);
     let mut candidates = match before.last().and_then(|word| line.option_with_value(word)) {
         Some(option) if option.get_id() == "configured" => line.servers(),
         Some(option) => listed_values(option),
@@ -74,10 +74,8 @@ struct Line<'d> {
 }
 
 impl<'d> Line<'d> {
-    fn read(root: &'d Command, words: &[String], known: &'d dyn Known) -> Self {
+    fn new(root: &'d Command, mut matches: &ArgMatches, known: &'d dyn Known) -> Self {
         let mut line = Line { commands: vec![root], words: Vec::new(), server: None, has_other_target: false, known };
-        let Ok(parsed) = root.clone().try_get_matches_from(words) else { return line };
-        let mut matches = &parsed;
         while let Some((name, inner)) = matches.subcommand() {
             let Some(command) = line.command().find_subcommand(name) else {
                 line.words.push(name.to_owned());

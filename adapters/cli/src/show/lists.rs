@@ -7,6 +7,7 @@ use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 
 use super::signature::{self, Parameter, Signature};
+use super::tool_views::tool_line;
 use super::{LONGEST_TOOL_NAME, Layout, result, size};
 use crate::text;
 
@@ -16,9 +17,19 @@ const LONGEST: usize = 300;
 /// Indentation of the lines below the first one of a type or a description, in columns.
 const BELOW: usize = 8;
 
-/// Writes the tools of a list, and then the entries of the list that could not be read.
-pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {
+/// Writes the tools of a list, in full or with a line each, and then the entries of the list that could not be read.
+pub(crate) fn tools(
+    out: &mut impl Write,
+    tools: &[Tool],
+    rejected: &[InvalidItem],
+    in_full: bool,
+    layout: Layout,
+) -> io::Result<()> {
     for (at, tool) in tools.iter().enumerate() {
+        if !in_full {
+            tool_line(out, tool, layout)?;
+            continue;
+        }
         if at > 0 {
             writeln!(out)?;
         }

@@ -21,7 +21,7 @@ pub(crate) use self::result::{LONGEST_MESSAGE, contents, log_message, result, sa
 pub(crate) use self::robustness::robustness;
 pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
-pub(crate) use self::tool_views::{first_sentence, one_line, tool_costs, tool_lines, tool_schemas};
+pub(crate) use self::tool_views::{first_sentence, one_line, tool_costs, tool_schemas};
 
 use std::io::{self, Write};
 

@@ -57,10 +57,7 @@ impl Signature {
 
 /// Returns the type that a JSON Schema describes as one line of text, such as `string[]`.
 pub(crate) fn kind_of(schema: &str) -> String {
-    if schema.len() > LONGEST_SCHEMA {
-        return "…".to_owned();
-    }
-    serde_json::from_str(schema).map_or_else(|_| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
+    Node::of_schema(schema).map_or_else(|| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
 }
 
 /// Reads a JSON Schema. Stops after a maximum number of subschemas and `$ref`s, so that hostile schemas cost limited time.

@@ -25,7 +25,7 @@ fn shown_result(value: &Value) -> String {
 
 fn shown_tools(value: &Value, width: Option<usize>) -> String {
     let listed: ItemList<Tool> = decode(value);
-    plain(|out| tools(out, &listed.items, &listed.rejected, Layout { width }))
+    plain(|out| tools(out, &listed.items, &listed.rejected, true, Layout { width }))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use mcpwire_hub::supervisor::estimate_tokens;
-use mcpwire_tokio::protocol::{InvalidItem, Tool};
+use mcpwire_tokio::protocol::Tool;
 use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 
@@ -13,24 +13,8 @@ use super::signature::{self, Signature};
 use super::{LONGEST_TOOL_NAME, Layout};
 use crate::text;
 
-/// Writes a line for each tool: its signature, what it changes, and the first sentence of its description. Then writes the entries
-/// of the list that could not be read.
-pub(crate) fn tool_lines(
-    out: &mut impl Write,
-    tools: &[Tool],
-    rejected: &[InvalidItem],
-    layout: Layout,
-) -> io::Result<()> {
-    for tool in tools {
-        tool_line(out, tool, layout)?;
-    }
-    if tools.is_empty() {
-        writeln!(out, "No tools.")?;
-    }
-    super::rejected(out, rejected)
-}
-
-fn tool_line(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
+/// Writes a line about a tool: its signature, what it changes, and the first sentence of its description.
+pub(super) fn tool_line(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
     /// Minimum number of columns for a description. If fewer are left, the description is left out.
     const NARROWEST: usize = 12;
     let signature = one_line(tool);

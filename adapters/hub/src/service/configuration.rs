@@ -46,15 +46,7 @@ impl HubState {
 
     /// Saves the configuration of a new server, and adds the server to the hub without starting it.
     pub(super) async fn create(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
-        let _changing = self.changing.lock().await;
-        self.create_locked(config).await
-    }
-
-    async fn create_locked(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
-        let checked = CheckedConfig::new(config, &self.settings)?;
-        let saved = checked.config.clone();
-        self.with_store(move |store| store.create(&saved).map(drop)).await?;
-        self.add(checked)
+        self.create_all(vec![config]).await?.into_iter().collect()
     }
 
     /// Saves and adds several new servers with a single write of the configuration file. Returns one result for each server, in
@@ -64,6 +56,10 @@ impl HubState {
         configs: Vec<McpConfig>,
     ) -> Result<Vec<Result<(), HubError>>, HubError> {
         let _changing = self.changing.lock().await;
+        self.create_locked(configs).await
+    }
+
+    async fn create_locked(self: &Arc<Self>, configs: Vec<McpConfig>) -> Result<Vec<Result<(), HubError>>, HubError> {
         let checked = configs.into_iter().map(|config| CheckedConfig::new(config, &self.settings));
         let mut results: Vec<_> = checked.collect();
         if let Some(store) = self.settings.store.clone() {
@@ -98,7 +94,7 @@ impl HubState {
                 config.id = stable;
             }
             let id = config.id;
-            return self.create_locked(config).await.map(|()| id);
+            return self.create_locked(vec![config]).await?.into_iter().collect::<Result<(), _>>().map(|()| id);
         };
         config.id = known.id;
         if config.consent.is_none() {

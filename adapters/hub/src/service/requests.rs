@@ -1,50 +1,18 @@
 //! Sends requests other than tool calls to servers, such as `resources/read`.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mcpwire_core::{Json, RequestOptions, ServerInfo};
-use mcpwire_supervisor::ServerId;
 
 use super::calls::Begun;
 use super::failures;
 use super::hub::Hub;
-use super::hub_state::HubState;
 use super::tools::server_id;
 use crate::config::Timeouts;
 use crate::tasks::hub_has_ended;
 use crate::{ErrorKind, HubError, Uuid};
-
-impl HubState {
-    /// Sends a request to a server, and returns the result as the server sent it. Waits until the server runs, and starts a
-    /// sleeping server. `timeout` limits both together; the default is the timeout of tool calls.
-    async fn send_request(
-        self: &Arc<Self>,
-        id: ServerId,
-        method: &str,
-        params: Option<&Json>,
-        timeout: Option<Duration>,
-    ) -> Result<Json, HubError> {
-        if method == "tools/call" {
-            // Tool calls have limits and callbacks, which must not be avoided.
-            return Err(HubError::new(ErrorKind::Usage, "tools are called with `Hub::call`").at("method"));
-        }
-        let config = self.config(id)?;
-        let deadline = self.now() + timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
-        let Begun { connection, .. } = &self.begin(id, None, deadline).await?;
-        let left = deadline.duration_since(self.now());
-        let options = RequestOptions::new().timeout(left).total_timeout(left);
-        let request = connection.client.request_raw_with(method, params, &options);
-        match select(pin!(request), connection.calls_failed.clone()).await {
-            Either::Left((result, _)) => {
-                result.map_err(|error| failures::of_request(&error, &config, &connection.redactor))
-            }
-            Either::Right((error, _)) => Err(error.unwrap_or_else(|_| hub_has_ended())),
-        }
-    }
-}
 
 impl Hub {
     /// Sends a request with any method to a server, except `tools/call`, and returns the result as the server sent it. Waits until
@@ -60,9 +28,26 @@ impl Hub {
         params: Option<&Json>,
         timeout: Option<Duration>,
     ) -> Result<Json, HubError> {
-        let state = &self.0.state;
-        let sent = state.send_request(server_id(id), method, params, timeout).await;
-        sent.map_err(|error| state.with_server(server_id(id), error))
+        let (state, id) = (&self.0.state, server_id(id));
+        let sent = async {
+            if method == "tools/call" {
+                // Tool calls have limits and callbacks, which must not be avoided.
+                return Err(HubError::new(ErrorKind::Usage, "tools are called with `Hub::call`").at("method"));
+            }
+            let config = state.config(id)?;
+            let deadline = state.now() + timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
+            let Begun { connection, .. } = &state.begin(id, None, deadline).await?;
+            let left = deadline.duration_since(state.now());
+            let options = RequestOptions::new().timeout(left).total_timeout(left);
+            let request = connection.client.request_raw_with(method, params, &options);
+            match select(pin!(request), connection.calls_failed.clone()).await {
+                Either::Left((result, _)) => {
+                    result.map_err(|error| failures::of_request(&error, &config, &connection.redactor))
+                }
+                Either::Right((error, _)) => Err(error.unwrap_or_else(|_| hub_has_ended())),
+            }
+        };
+        sent.await.map_err(|error| state.with_server(id, error))
     }
 
     /// Returns what a server has said about itself: its name, version, capabilities and instructions. Waits until the server runs,
