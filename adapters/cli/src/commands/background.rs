@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_hub::layout::Layout;
 use mcpwire_tokio::protocol::Negotiate;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::args::{Manager, Options, Place, protocol_name};
 use crate::console::{Console, Interrupt, output};
@@ -135,19 +135,28 @@ pub(super) fn restart(place: &Place, options: &Options) -> Result<(), Failure> {
 
 /// Shows whether a hub is running, and what it runs. The exit status is 3 if no hub is running.
 pub(super) fn status(place: &Place, options: &Options) -> Result<u8, Failure> {
+    #[derive(Serialize)]
+    struct Status {
+        running: bool,
+        servers: usize,
+        running_servers: usize,
+        auto: bool,
+        log: PathBuf,
+    }
     let layout = layout(place)?;
     let (auto, log) = (auto_marker(&layout).exists(), log_path(&layout));
-    let status = |running: bool, servers: usize, running_servers: usize| json!({ "running": running, "servers": servers, "running_servers": running_servers, "auto": auto, "log": log });
     let Some(mut hub) = HubHandle::connect(place, options)? else {
         let next = if auto { "The next command that needs one starts it" } else { "Start one: mcpwire hub start" };
-        output::show(options, &status(false, 0, 0), |out| writeln!(out, "No hub is running. {next}"))?;
+        let status = Status { running: false, servers: 0, running_servers: 0, auto, log };
+        output::show(options, &status, |out| writeln!(out, "No hub is running. {next}"))?;
         return Ok(NOT_CONNECTED);
     };
     let rows = hub.rows(Request::Status)?;
-    let (all, running) = (rows.len(), rows.iter().filter(|row| row.is_running()).count());
-    output::show(options, &status(true, all, running), |out| {
-        writeln!(out, "The hub is running: {running} of {all} servers run, see mcpwire status.")?;
-        writeln!(out, "Its log, if it runs in the background: {}", text::line(&log.display().to_string()))
+    let running_servers = rows.iter().filter(|row| row.is_running()).count();
+    let status = Status { running: true, servers: rows.len(), running_servers, auto, log };
+    output::show(options, &status, |out| {
+        writeln!(out, "The hub is running: {running_servers} of {} servers run, see mcpwire status.", status.servers)?;
+        writeln!(out, "Its log, if it runs in the background: {}", text::line(&status.log.display().to_string()))
     })?;
     Ok(0)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcpwire_generate::{Changes, Module, changes};
 use mcpwire_tokio::protocol::Tool;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::args::Options;
 use crate::console::output;
@@ -13,6 +13,27 @@ use crate::failure::{Failure, TOOL_ERROR};
 use crate::input::read_file;
 use crate::session::{Direct, ListedTools, Server as _};
 use crate::text;
+
+/// The JSON document that `mcpwire generate rust --json` prints.
+#[derive(Serialize)]
+struct Generated<'a> {
+    source: &'a str,
+    untyped: Vec<Untyped<'a>>,
+}
+
+#[derive(Serialize)]
+struct Untyped<'a> {
+    tool: &'a str,
+    reason: &'a str,
+}
+
+/// The JSON document that `mcpwire generate rust --check FILE --json` prints.
+#[derive(Serialize)]
+struct Checked<'a> {
+    new: &'a [String],
+    gone: &'a [String],
+    changed: &'a [String],
+}
 
 /// Prints a Rust module for the tools of a server, or writes it to the file `out`, or compares the module in the file `check` with
 /// the tools.
@@ -45,8 +66,8 @@ pub(super) fn rust(
         Some(file) => write(file, &generated.source)?,
         None if options.json => {
             let untyped = generated.untyped.iter();
-            let untyped: Vec<_> = untyped.map(|it| json!({ "tool": it.tool, "reason": it.reason })).collect();
-            output::json(&json!({ "source": generated.source, "untyped": untyped }))?;
+            let untyped = untyped.map(|untyped| Untyped { tool: &untyped.tool, reason: &untyped.reason }).collect();
+            output::json(&Generated { source: &generated.source, untyped })?;
         }
         None => output::bytes(generated.source.as_bytes())?,
     }
@@ -70,7 +91,7 @@ fn compare(server: &Direct<'_>, file: &Path, tools: &[Tool], options: &Options) 
     let changes: Changes = changes(&read_file("check", file)?, tools).map_err(wrong)?;
     let Changes { new, gone, changed, .. } = &changes;
     if options.json {
-        output::json(&json!({ "new": new, "gone": gone, "changed": changed }))?;
+        output::json(&Checked { new, gone, changed })?;
     } else if !changes.is_empty() {
         output::bytes(format!("{changes}\n").as_bytes())?;
     }
