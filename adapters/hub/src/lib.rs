@@ -49,7 +49,7 @@ pub use mcpwire_authorization as authorization;
 pub use mcpwire_client::McpServerDef;
 pub use mcpwire_config::{config, import, launch, redact, secrets, store};
 pub use mcpwire_core as protocol;
-pub use mcpwire_driver::ConnectOptions;
+pub use mcpwire_driver::{ConnectOptions, McpClient};
 pub use mcpwire_supervisor as supervisor;
 pub use mcpwire_supervisor::{ErrorCode, ErrorKind, HubError, ToolChange, ToolPart};
 pub use mcpwire_tool_client as tool_client;

@@ -252,7 +252,7 @@ pub(super) struct Begun {
     generation: Generation,
     pub(super) connection: Connection,
     /// The name that the server uses for the tool. Empty if the request is no tool call.
-    tool: String,
+    pub(super) tool: String,
     /// Whether the request has waited for its server to start. Its timeout began before this wait. Otherwise, the full timeout
     /// begins when the request is sent.
     has_waited: bool,

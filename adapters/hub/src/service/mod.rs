@@ -64,6 +64,7 @@ pub use logs::tail as log_tail;
 pub use mcp_service::{McpService, McpStatus, ServiceFuture};
 pub use mcpwire_tool_client::CallOptions;
 pub use options::HubOptions;
+pub use requests::RunningServer;
 pub use servers::BootReport;
 pub use status::{StatusDetail, Usage};
 pub use tool_cache::cached_tools;
