@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use mcpwire_tokio::protocol::{Negotiate, ProtocolVersion};
+use serde::{Deserialize, Serialize};
 
 /// The option `--save DIR` for the directory in which to save binary content.
 #[derive(Clone, Debug, clap::Args)]
@@ -61,7 +62,8 @@ pub(crate) enum Completed {
 }
 
 /// The action that `mcpwire task` performs on a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum TaskAction {
     /// Show the status of the task
     Get,

@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::args::{Options, Target};
 use crate::console::output;
 use crate::failure::{Failure, SERVER_FAILED, TOOL_ERROR};
-use crate::session::{CallMode, Direct, Server as _};
+use crate::hub::CallMode;
+use crate::session::{Direct, Server as _};
 use crate::show;
 use crate::text;
 
@@ -33,7 +34,7 @@ Now you:
 ";
 
 pub(super) fn run(options: &Options) -> Result<u8, Failure> {
-    let mut session = Direct::start(&Target::to_demo(), options, None)?;
+    let mut session = Direct::start(&Target::to_demo(), options, false)?;
     let done = if options.json { as_json(&mut session) } else { for_people(&mut session) };
     let exit = done.unwrap_or_else(|failure| failure.report(options.json));
     let ended = session.close();

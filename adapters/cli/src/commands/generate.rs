@@ -11,7 +11,7 @@ use crate::args::Options;
 use crate::console::output;
 use crate::failure::{Failure, TOOL_ERROR};
 use crate::input::read_file;
-use crate::session::{Direct, ListedTools, Server as _};
+use crate::session::{ListedTools, Server};
 use crate::text;
 
 /// The JSON document that `mcpwire generate rust --json` prints.
@@ -38,12 +38,12 @@ struct Checked<'a> {
 /// Prints a Rust module for the tools of a server, or writes it to the file `out`, or compares the module in the file `check` with
 /// the tools.
 pub(super) fn rust(
-    server: &mut Direct<'_>,
+    server: &mut dyn Server,
     out: Option<&Path>,
     check: Option<&Path>,
     options: &Options,
 ) -> Result<u8, Failure> {
-    let ListedTools { tools, rejected } = server.list_tools()?;
+    let ListedTools { tools, rejected } = server.list_own_tools()?;
     for invalid in &rejected {
         server.console().warn(&format!("left out: {}", text::line(&invalid.to_string())));
     }
@@ -85,7 +85,7 @@ fn write(file: &Path, source: &str) -> Result<(), Failure> {
 }
 
 /// Prints how the tools differ from those of the module in the file.
-fn compare(server: &Direct<'_>, file: &Path, tools: &[Tool], options: &Options) -> Result<u8, Failure> {
+fn compare(server: &dyn Server, file: &Path, tools: &[Tool], options: &Options) -> Result<u8, Failure> {
     let path = text::line(&file.display().to_string());
     let wrong = |error| Failure::usage("check", format!("could not check {path}: {error}"));
     let changes: Changes = changes(&read_file("check", file)?, tools).map_err(wrong)?;

@@ -19,8 +19,9 @@ use crate::args::{Command, Language, Named, Options, Target, Words};
 use crate::arguments::{Arguments, read_object};
 use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
+use crate::hub::CallMode;
 use crate::process_end::settle_during;
-use crate::session::{CallMode, Configured, Direct, Listener, Server, login_of};
+use crate::session::{Configured, Direct, Server, login_of};
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
@@ -63,7 +64,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Task { words, target } => {
             let (target, words) = Words::TASK.split(target, words)?;
             let (action, handle) = (tools::task_action(&words[0])?, tools::task_handle(&words[1])?);
-            with_direct(&target, options, None, |server| tools::task(server, action, &handle))
+            with_named(&target, options, |server| tools::task(server, action, &handle, options))
         }
         Command::Info(named) => {
             let (target, _) = Words::only_server("info").split(&named.target, &named.words)?;
@@ -100,10 +101,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         }
         Command::Generate { language: Language::Rust { words, out, check, target } } => {
             let (target, _) = Words::only_server("generate rust").split(target, words)?;
-            // The command connects directly, because the hub offers the tools under other names.
-            with_direct(&target, options, None, |server| {
-                generate::rust(server, out.as_deref(), check.as_deref(), options)
-            })
+            with_named(&target, options, |server| generate::rust(server, out.as_deref(), check.as_deref(), options))
         }
         Command::Test { words, plan, target } => {
             let (target, _) = Words::only_server("test").split(target, words)?;
@@ -111,8 +109,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         }
         Command::Listen { words, resources, target } => {
             let (target, _) = Words::only_server("listen").split(target, words)?;
-            let (listener, mut broken) = listen::printer(options.json);
-            with_direct(&target, options, Some(&listener), |server| listen::run(server, resources, &mut broken))
+            with_server(&target, options, true, |server| listen::run(server, resources, options))
         }
     }
 }
@@ -132,10 +129,20 @@ fn on_server(
 fn with_named(
     target: &Target,
     options: &Options,
+    command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
+) -> Result<u8, Failure> {
+    with_server(target, options, false, command)
+}
+
+/// Runs a command with one server as [`with_named`] does. `listens` is for [`Direct::start`].
+fn with_server(
+    target: &Target,
+    options: &Options,
+    listens: bool,
     mut command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
 ) -> Result<u8, Failure> {
-    if options.trace.is_some() {
-        return with_direct(target, options, None, |server| command(server).map(|()| 0));
+    if options.trace.is_some() || !target.uses_hub() {
+        return with_direct(target, options, listens, |server| command(server).map(|()| 0));
     }
     with_session(target, options, |server| command(server).map(|()| 0))
 }
@@ -150,22 +157,21 @@ fn with_session(
         background::start_if_wanted(&target.place, options)?;
         return with_hub(target, options, |hub| command(hub));
     }
-    with_direct(target, options, None, |server| command(server))
+    with_direct(target, options, false, |server| command(server))
 }
 
 /// Connects to the server that `target` selects, runs a command, reports its failure, and ends the server. Returns the exit status
-/// of the process.
+/// of the process. `listens` is for [`Direct::start`].
 ///
-/// If the command needs a login and the user agrees to log in, it is run once more afterwards. If `listener` is given, it receives
-/// the notifications of the server.
+/// If the command needs a login and the user agrees to log in, it is run once more afterwards.
 fn with_direct<'a>(
     target: &Target,
     options: &'a Options,
-    listener: Option<&Listener>,
+    listens: bool,
     mut command: impl FnMut(&mut Direct<'a>) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let mut run = || -> Result<_, Failure> {
-        let mut session = Direct::start(target, options, listener.cloned())?;
+        let mut session = Direct::start(target, options, listens)?;
         let done = session.open().and_then(|_| command(&mut session));
         Ok((done, session))
     };

@@ -1,8 +1,10 @@
 //! `mcpwire shell`: reads commands from the terminal, with history and completion, and runs them with a hub that stays.
 
 use std::borrow::Cow;
-use std::io::{self, IsTerminal as _};
-use std::process::Command;
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use mcpwire_hub::layout::Layout;
 use rustyline::completion::{Completer, Pair};
@@ -11,7 +13,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
-use rustyline::{CompletionType, Config, Context, Editor, Helper};
+use rustyline::{CompletionType, Config, Context, Editor, ExternalPrinter as _, Helper};
 
 use super::background;
 use super::completions::Stored;
@@ -46,6 +48,7 @@ const OF_A_SERVER: [&str; 13] = [
 const HELP: &str = "\
 Each line is a command of mcpwire, without `mcpwire`: tools notes, call notes search query=tea, status.
 use SERVER    name the server once: then tools, call search query=tea
+              its notifications appear above the prompt, unless the shell was started with --quiet
 use           forget that server
 help          this text; COMMAND --help explains a command
 exit          leave, as Ctrl-D does";
@@ -70,7 +73,12 @@ pub(super) fn run(server: Option<&str>, place: &Place, options: &Options) -> Res
     if io::stdin().is_terminal() {
         Console::new(options).note("`help` explains the shell, Tab completes, Ctrl-D leaves.");
     }
+    let mut listener: Option<Listener> = None;
     loop {
+        if listener.as_mut().is_none_or(|listener| !listener.is_at(current.as_deref())) {
+            let wanted = current.as_deref().filter(|_| !options.quiet && background::CAN_SHARE);
+            listener = wanted.and_then(|server| Listener::start(&mut editor, &program, server, place));
+        }
         let prompt = format!("{}> ", current.as_deref().map_or("mcpwire".to_owned(), text::name));
         if let Some(helper) = editor.helper_mut() {
             helper.server.clone_from(&current);
@@ -99,21 +107,61 @@ pub(super) fn run(server: Option<&str>, place: &Place, options: &Options) -> Res
                 Err(failure) => drop(failure.report(false)),
             },
             _ => {
-                let mut command = Command::new(&program);
-                command.args(with_server(&words, current.as_deref()));
-                if let Some(directory) = &place.config_dir {
-                    command.arg("--config-dir").arg(directory);
-                }
+                let mut command = command(&program, place, with_server(&words, current.as_deref()));
                 // The command has reported its failure itself.
                 command.status().map_err(|error| failed(&error))?;
             }
         }
     }
     let _ = editor.save_history(&history);
+    drop(listener);
     if starts_hub {
         background::stop(place, &Options { quiet: true, ..options.clone() })?;
     }
     Ok(0)
+}
+
+/// Returns the command of this program with these words, and with the configuration of the shell.
+fn command(program: &Path, place: &Place, words: impl IntoIterator<Item = String>) -> Command {
+    let mut command = Command::new(program);
+    command.args(words);
+    if let Some(directory) = &place.config_dir {
+        command.arg("--config-dir").arg(directory);
+    }
+    command
+}
+
+/// `mcpwire listen` for the server of the shell. What it prints appears above the prompt. Ctrl-C ends it with the command that
+/// runs; the shell starts it again.
+struct Listener {
+    server: String,
+    process: Child,
+}
+
+impl Listener {
+    /// Returns `None` if the shell is not at a terminal, or if the process cannot be started.
+    fn start(editor: &mut ShellEditor, program: &Path, server: &str, place: &Place) -> Option<Self> {
+        let mut printer = editor.create_external_printer().ok()?;
+        let mut command = command(program, place, ["listen", "--quiet", "--server", server].map(str::to_owned));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().ok()?;
+        let lines = BufReader::new(process.stdout.take()?).lines().map_while(Result::ok);
+        let name = text::name(server);
+        thread::spawn(move || lines.into_iter().try_for_each(|line| printer.print(format!("[{name}] {line}\n"))));
+        Some(Self { server: server.to_owned(), process })
+    }
+
+    /// Returns whether it listens to this server, and has not ended.
+    fn is_at(&mut self, server: Option<&str>) -> bool {
+        server == Some(&self.server) && matches!(self.process.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 fn configured_name(layout: &Layout, name: &str) -> Result<String, Failure> {
@@ -141,7 +189,9 @@ fn with_server(words: &[String], server: Option<&str>) -> Vec<String> {
     words
 }
 
-fn editor(layout: &Layout) -> rustyline::Result<Editor<ShellHelper, DefaultHistory>> {
+type ShellEditor = Editor<ShellHelper, DefaultHistory>;
+
+fn editor(layout: &Layout) -> rustyline::Result<ShellEditor> {
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .max_history_size(MOST_LINES)?

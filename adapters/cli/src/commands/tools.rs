@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use mcpwire_hub::Uuid;
 use mcpwire_hub::service::AvailableTools;
-use mcpwire_tokio::protocol::{CallToolResult, Json, TaskHandle, TaskProtocol, Tool};
+use mcpwire_tokio::protocol::{CallToolResult, Json, JsonError, Task, TaskHandle, TaskProtocol, Tool};
 use serde::Serialize;
 
 use crate::args::{Options, Target, TaskAction, ToolsView};
@@ -13,9 +13,10 @@ use crate::arguments::{self, Arguments};
 use crate::console::{Console, Prompt, is_at_terminal, output};
 use crate::failure::{Failure, TOOL_ERROR};
 use crate::form::ask_for_arguments;
+use crate::hub::{CallMode, Called};
 use crate::save;
 use crate::schema::{Node, Parameters};
-use crate::session::{self, CallMode, Called, Direct, ListedTools, Server};
+use crate::session::{self, ListedTools, Server};
 use crate::show::{self, Layout};
 use crate::text;
 
@@ -170,27 +171,31 @@ pub(super) fn task_handle(meant: &str) -> Result<TaskHandle, Failure> {
 }
 
 /// Shows the status of a task, waits for its result, or cancels the task.
-pub(super) fn task(session: &Direct<'_>, action: TaskAction, handle: &TaskHandle) -> Result<u8, Failure> {
-    let mut task = session.client.task(handle.clone());
+pub(super) fn task(
+    server: &mut dyn Server,
+    action: TaskAction,
+    handle: &TaskHandle,
+    options: &Options,
+) -> Result<u8, Failure> {
+    let answer = server.task(action, handle)?;
+    let unreadable = |error: JsonError| Failure::unreadable("the answer about the task", &error.to_string());
     match action {
         TaskAction::Get => {
-            let task = session.request(task.status())?;
-            output::show(session.options, &task, |out| show::task(out, &task, Layout::of_stdout()))?;
+            let task: Task = answer.decode().map_err(unreadable)?;
+            output::show(options, &task, |out| show::task(out, &task, Layout::of_stdout()))?;
             Ok(0)
         }
         TaskAction::Result => {
-            session.console.start(&format!("waiting for {}", handle.task_id));
-            let result = session.request(task.wait_with(session.on_status()))?;
-            output::show(session.options, &result, |out| show::result(out, &result))?;
+            let result: CallToolResult = answer.decode().map_err(unreadable)?;
+            output::show(options, &result, |out| show::result(out, &result))?;
             Ok(if result.is_error { TOOL_ERROR } else { 0 })
         }
         TaskAction::Cancel => {
-            session.request(task.cancel())?;
-            if session.options.json {
+            if options.json {
                 output::json(&Cancelled { task_id: &handle.task_id })?;
             } else {
                 let id = text::line(&handle.task_id);
-                session.console.note(&format!("{id}: the server was asked to cancel the task"));
+                server.console().note(&format!("{id}: the server was asked to cancel the task"));
             }
             Ok(0)
         }

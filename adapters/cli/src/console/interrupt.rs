@@ -78,6 +78,11 @@ impl Interrupt {
         }
     }
 
+    /// Ends the waits of [`Interrupt::pressed`], as an interrupt does.
+    pub(crate) fn end_waits(&self) {
+        self.was_pressed.send_replace(true);
+    }
+
     fn press(&self) {
         if self.was_pressed.send_replace(true) {
             // A server that is just starting would otherwise continue to run.

@@ -107,7 +107,8 @@ impl Console {
         }
     }
 
-    fn progress(&self, progress: &Progress) {
+    /// Shows the progress of the operation that [`Console::start`] has announced.
+    pub(crate) fn progress(&self, progress: &Progress) {
         let running = self.running();
         let Some(Running { bar, .. }) = &*running else {
             return;

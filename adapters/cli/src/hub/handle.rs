@@ -15,7 +15,8 @@ use tokio::time::{sleep, timeout};
 #[cfg(not(unix))]
 use self::elsewhere::Client;
 use super::advice::is_starting;
-use super::protocol::{Answerer, OnProgress, Previewed, Request, Row, decoded};
+use super::notices::OnNotice;
+use super::protocol::{Answerer, Previewed, Request, Row, decoded};
 use super::service::HubService;
 #[cfg(unix)]
 use super::socket::Client;
@@ -51,16 +52,16 @@ enum Backend {
 }
 
 impl Backend {
-    async fn answer(&mut self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
+    async fn answer(&mut self, request: Request, tell: OnNotice<'_>) -> Result<Json, HubError> {
         match self {
-            Backend::InProcess(service) => service.answer(request, on_progress).await,
-            Backend::Remote(client) => client.ask(&request, on_progress).await,
+            Backend::InProcess(service) => service.answer(request, tell).await,
+            Backend::Remote(client) => client.ask(&request, tell).await,
         }
     }
 
     /// Requests the status of all servers. `request` is [`Request::Status`], or [`Request::Try`] to start servers first.
     async fn rows(&mut self, request: Request) -> Result<Vec<Row>, HubError> {
-        let rows: Vec<Row> = decoded(&self.answer(request, &mut |_| {}).await?)?;
+        let rows: Vec<Row> = decoded(&self.answer(request, &|_| {}).await?)?;
         Ok(rows.into_iter().map(Row::with_error_kind).collect())
     }
 }
@@ -149,11 +150,11 @@ impl HubHandle {
 
     /// Sends a request to the hub, and decodes the JSON of the response as a `T`.
     pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, HubError> {
-        decoded(&self.answer(request, &mut |_| {})?)
+        decoded(&self.answer(request, &|_| {})?)
     }
 
-    fn answer(&mut self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
-        let answer = self.foreground.wait(self.backend.answer(request, on_progress));
+    fn answer(&mut self, request: Request, tell: OnNotice<'_>) -> Result<Json, HubError> {
+        let answer = self.foreground.wait(self.backend.answer(request, tell));
         answer.unwrap_or_else(|| self.end_interrupted())
     }
 
@@ -162,12 +163,20 @@ impl HubHandle {
         self.foreground.wait(self.backend.rows(request)).unwrap_or_else(|| self.end_interrupted())
     }
 
-    /// Calls a tool through the hub, and shows a progress bar.
-    pub(crate) fn call(&mut self, request: Request, tool: &str) -> Result<Json, HubError> {
-        let mut on_progress = self.console.watch_call(tool);
-        let answer = self.answer(request, &mut on_progress);
-        self.console.finish();
+    /// Sends a request about a tool call, and shows a progress bar with the text `what`.
+    pub(crate) fn call(&mut self, request: Request, what: &str) -> Result<Json, HubError> {
+        let console = self.console.clone();
+        console.start(what);
+        let answer = self.answer(request, &|notice| notice.show(&console));
+        console.finish();
         answer
+    }
+
+    /// Tells of the notifications of a server. Returns false after an interrupt such as Ctrl-C, and true if the server has ended the
+    /// subscription.
+    pub(crate) fn listen(&mut self, request: Request, tell: OnNotice<'_>) -> Result<bool, HubError> {
+        let ended = self.foreground.wait(self.backend.answer(request, tell));
+        ended.transpose().map(|ended| ended.is_some())
     }
 
     /// Calls `show` with the status of all servers, now and then at least every [`TICK`], for `mcpwire status --watch`. Ends
@@ -321,7 +330,7 @@ mod elsewhere {
     use mcpwire_hub::layout::Layout;
     use mcpwire_tokio::protocol::Json;
 
-    use super::{Answerer, Console, OnProgress, Request};
+    use super::{Answerer, Console, OnNotice, Request};
 
     /// Placeholder for a connection to the running hub on systems without Unix sockets, where each command uses a hub in its own
     /// process. No value of this type exists.
@@ -343,7 +352,7 @@ mod elsewhere {
         }
 
         #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]
-        pub(super) async fn ask(&mut self, _: &Request, _: OnProgress<'_>) -> Result<Json, HubError> {
+        pub(super) async fn ask(&mut self, _: &Request, _: OnNotice<'_>) -> Result<Json, HubError> {
             match *self {}
         }
     }

@@ -3,6 +3,7 @@
 
 mod advice;
 mod handle;
+mod notices;
 mod protocol;
 #[cfg(unix)]
 mod questions;
@@ -16,13 +17,15 @@ use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::store::Store;
 use mcpwire_hub::{ConnectOptions, HubError, HubOptions};
+use mcpwire_tokio::protocol::LoggingLevel;
 
 pub(crate) use self::advice::{
     advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice, starting,
     with_login_command,
 };
 pub(crate) use self::handle::{HubHandle, Previews, update_approved};
-pub(crate) use self::protocol::{Answer, Answerer, Asked, Request, Row, are_accepted};
+pub(crate) use self::notices::{Notice, OnNotice, listen, task};
+pub(crate) use self::protocol::{Answer, Answerer, Asked, CallMode, Called, Request, Row, are_accepted, decoded};
 #[cfg(unix)]
 pub(crate) use self::server::serve;
 pub(crate) use self::service::{exposed_tools, lacks_tools, unknown_tool};
@@ -66,7 +69,7 @@ pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<A
     let (negotiate, max_message, timeout) = (options.protocol, options.max_message, options.timeout);
     HubOptions::new(layout.clone())
         .connect(move |config| {
-            let mut connect = ConnectOptions::default().negotiate(negotiate);
+            let mut connect = ConnectOptions::default().negotiate(negotiate).log_level(LoggingLevel::Info);
             if let Some(most) = max_message {
                 connect = connect.max_message_bytes(most);
             }

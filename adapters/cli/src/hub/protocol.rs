@@ -1,7 +1,7 @@
 //! The protocol between commands and the running hub (`mcpwire hub run`): one JSON document per line.
 //!
-//! The hub sends one final [`Response`] for each [`Request`], in the order of the requests. The progress of a tool call
-//! precedes the final response.
+//! The hub sends one final [`Response`] for each [`Request`], in the order of the requests. The notifications of a server
+//! precede the final response.
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
@@ -9,14 +9,16 @@ use mcpwire_hub::secrets::SecretStore;
 use mcpwire_hub::service::{StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorKind, HubError};
-use mcpwire_tokio::protocol::{Json, Progress};
+use mcpwire_tokio::protocol::{Json, TaskHandle};
+use mcpwire_tokio::{RunningTask, TaskOrResult};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 #[cfg(unix)]
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-use crate::args::Options;
+use super::notices::Notice;
+use crate::args::{Options, TaskAction};
 use crate::console::agrees;
 use crate::failure::Failure;
 use crate::text;
@@ -101,13 +103,72 @@ pub(crate) enum Request {
         params: Option<Value>,
         timeout_ms: Option<u64>,
     },
-    /// Calls a tool. Returns the result as the server sent it.
+    /// Calls a tool. Returns the result as the server sent it, or with [`CallMode::Detach`], a [`Called`].
     Call {
         tool: String,
         server: Option<String>,
         arguments: Value,
+        #[serde(default)]
+        mode: CallMode,
         timeout_ms: Option<u64>,
     },
+    /// Asks a server about a task. Returns its status, the result of its call, or `null` for [`TaskAction::Cancel`].
+    Task {
+        server: String,
+        action: TaskAction,
+        handle: TaskHandle,
+        timeout_ms: Option<u64>,
+    },
+    /// Passes on the notifications of a server, until it ends the subscription. `timeout_ms` limits the wait for the server.
+    Listen {
+        server: String,
+        resources: Vec<String>,
+        timeout_ms: Option<u64>,
+    },
+}
+
+/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CallMode {
+    #[default]
+    Call,
+    /// Lets the server run the tool call as an MCP task, and waits for the result.
+    Task,
+    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
+    Detach,
+}
+
+impl CallMode {
+    /// Returns the mode of a call with the options `--task` and `--detach`.
+    pub(crate) fn new(task: bool, detach: bool) -> Self {
+        match (task, detach) {
+            (_, true) => CallMode::Detach,
+            (true, false) => CallMode::Task,
+            (false, false) => CallMode::Call,
+        }
+    }
+}
+
+/// The outcome of a tool call: the result, or a task that will produce the result.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Called {
+    /// The result of the tool call, as the server sent it.
+    Result(Json),
+    /// The handle of the task that runs the tool call. The task has not ended yet.
+    Task(TaskHandle),
+}
+
+impl Called {
+    /// Converts the outcome of a call that the server may run as a task.
+    pub(crate) fn new<R>(started: TaskOrResult<R>) -> Self {
+        match started.into_task().map(RunningTask::into_handle) {
+            Ok(handle) => Called::Task(handle),
+            // A result always serializes.
+            Err(result) => Called::Result(Json::from_value(&result).unwrap_or_default()),
+        }
+    }
 }
 
 /// A message from the running hub to a command, sent as one line of JSON.
@@ -115,8 +176,8 @@ pub(crate) enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {
-    /// Progress of a tool call. `Done` or `Error` follows later.
-    Progress(Progress),
+    /// A notification of the server, such as the progress of the tool call. `Done` or `Error` follows later.
+    Notice(Notice),
     /// A request of a server, such as elicitation, for the user of the command. `Done` or `Error` follows later.
     Asked(Asked),
     /// A text for the user of the command. `Done` or `Error` follows later.
@@ -255,9 +316,6 @@ pub(crate) fn are_accepted(described: &[String], options: &Options) -> Result<bo
     Ok(!described.is_empty() && agrees(&format!("{}\nApprove{all}?", described.join("\n")), false, options)?)
 }
 
-/// A callback for the progress reports of a tool call.
-pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
-
 pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
     Json::from_value(value).map_err(|error| HubError::unavailable(error.to_string()))
 }
@@ -274,7 +332,7 @@ pub(super) async fn write_line(
 }
 
 /// Decodes the JSON of a response of the hub as a `T`.
-pub(super) fn decoded<T: DeserializeOwned>(json: &Json) -> Result<T, HubError> {
+pub(crate) fn decoded<T: DeserializeOwned>(json: &Json) -> Result<T, HubError> {
     json.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
 }
 

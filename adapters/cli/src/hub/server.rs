@@ -2,17 +2,17 @@
 //! runs the hub can open the socket.
 
 use std::io::{self, IsTerminal as _};
-use std::pin::pin;
 use std::time::Duration;
 
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::{Hub, HubError, McpService as _};
-use mcpwire_tokio::protocol::{Json, Progress};
+use mcpwire_tokio::protocol::Json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, BufReader, Interest, Take};
 use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch as latest};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc};
 use tokio::time::{sleep, timeout};
 
 use super::advice::changed_tool;
@@ -32,6 +32,9 @@ const LONGEST: u64 = 64 << 20;
 
 /// Maximum time for a command to read one response of the hub. A slower command loses its connection to the hub.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
+
+/// Maximum number of notifications that wait for a command. Further ones replace the oldest.
+const MOST_NOTICES: usize = 256;
 
 /// Interval at which the hub checks whether a client has disconnected, if the client has already sent its next request.
 const CLOSE_CHECK: Duration = Duration::from_secs(1);
@@ -158,32 +161,44 @@ async fn converse(service: &HubService, questions: &Questions, stream: UnixStrea
             continue;
         }
         let (messages, mut for_command) = mpsc::unbounded_channel();
-        let _in_flight = match &request {
-            Request::Call { tool, server, .. } => {
-                Some(questions.begin(is_at(&service.hub, tool.clone(), server.clone()), messages))
-            }
+        let caller = match &request {
+            Request::Call { tool, server, .. } => Some((tool.clone(), server.clone())),
+            Request::Task { server, .. } => Some((String::new(), Some(server.clone()))),
             _ => None,
         };
-        // A slow client gets only the latest progress: a report replaces an earlier report that was not sent yet.
-        let (sender, mut progress) = latest::channel(Progress::default());
-        let mut on_progress = |progress: &Progress| drop(sender.send_replace(progress.clone()));
-        let mut answer = pin!(service.answer(request, &mut on_progress));
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut answer => {
-                    write(&mut writer, answer).await?;
-                    break;
-                }
-                // If the client disconnects, dropping `answer` cancels its call.
-                () = has_gone(&mut reader) => return Ok(()),
-                Some(message) = for_command.recv() => respond(&mut writer, &message).await?,
-                Ok(()) = progress.changed() => {
-                    let report = progress.borrow_and_update().clone();
-                    respond(&mut writer, &Response::Progress(report)).await?;
-                }
+        let _in_flight =
+            caller.map(|(tool, server)| questions.begin(is_at(&service.hub, tool, server), messages.clone()));
+        let is_listening = matches!(request, Request::Listen { .. });
+        let (sender, mut notices) = broadcast::channel(MOST_NOTICES);
+        let answer = async move {
+            let tell = move |notice| drop(sender.send(notice));
+            Ok(service.answer(request, &tell).await)
+        };
+        // While a slow client reads, the request goes on. Neither the server nor other clients wait for this client.
+        let pass_on = async {
+            loop {
+                let response = tokio::select! {
+                    biased;
+                    Some(message) = for_command.recv() => message,
+                    notice = notices.recv() => match notice {
+                        Ok(notice) => Response::Notice(notice),
+                        Err(RecvError::Lagged(missed)) if is_listening => {
+                            Response::Note(format!("{missed} notifications were not read in time, and are left out"))
+                        }
+                        Err(RecvError::Lagged(_)) => continue,
+                        Err(RecvError::Closed) => return io::Result::Ok(()),
+                    },
+                };
+                respond(&mut writer, &response).await?;
             }
-        }
+        };
+        let (answer, ()) = tokio::select! {
+            biased;
+            done = async { tokio::try_join!(answer, pass_on) } => done?,
+            // If the client disconnects, dropping `answer` cancels its call.
+            () = has_gone(&mut reader) => return Ok(()),
+        };
+        write(&mut writer, answer).await?;
     }
 }
 

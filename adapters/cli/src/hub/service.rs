@@ -7,7 +7,8 @@ use mcpwire_hub::config::{McpConfig, Timeouts};
 use mcpwire_hub::service::{AvailableTools, CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorKind, Hub, HubError, McpService, Uuid};
-use mcpwire_tokio::protocol::{Json, Tool};
+use mcpwire_tokio::protocol::{Json, Progress, Tool};
+use serde_json::Value;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 use tokio::time::timeout;
@@ -15,7 +16,8 @@ use tokio::time::timeout;
 use super::advice::is_starting;
 use super::advice::{refusal, refusal_after_start, still_starting, with_login_command};
 use super::find_in;
-use super::protocol::{OnProgress, Previewed, Request, Row, json};
+use super::notices::{Notice, OnNotice, listen, task};
+use super::protocol::{CallMode, Called, Previewed, Request, Row, json};
 use crate::text;
 
 /// Time for which a measurement of memory usage is reused. Each measurement scans all processes of the machine.
@@ -41,8 +43,9 @@ impl HubService {
         Self { hub, usage: Arc::default(), end: Arc::default() }
     }
 
-    /// Performs a request and returns the result as JSON. Reports the progress of a tool call to `on_progress`.
-    pub(super) async fn answer(&self, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
+    /// Performs a request and returns the result as JSON. Tells of the notifications that
+    /// the request is about.
+    pub(super) async fn answer(&self, request: Request, tell: OnNotice<'_>) -> Result<Json, HubError> {
         let hub = &self.hub;
         match request {
             Request::Status => json(&self.rows().await),
@@ -109,24 +112,61 @@ impl HubService {
                 let params = params.as_ref().map(json).transpose()?;
                 hub.request(id, &method, params.as_ref(), timeout_ms.map(Duration::from_millis)).await
             }
-            Request::Call { tool, server, arguments, timeout_ms } => {
+            Request::Call { tool, server, arguments, mode, timeout_ms } => {
                 let asked = Instant::now();
                 let id = self.server_of(&tool, server, timeout_ms).await?;
-                let mut options = CallOptions::new().on_progress(on_progress);
-                if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
-                    // Progress does not extend the timeout: the user does not want to wait longer.
-                    let timeout = timeout.saturating_sub(asked.elapsed());
-                    options = options.timeout(timeout).total_timeout(timeout);
-                }
+                // Progress does not extend the timeout: the user does not want to wait longer.
+                let left = timeout_ms.map(|limit| Duration::from_millis(limit).saturating_sub(asked.elapsed()));
                 let with_login = |error| match hub.status_detail(id) {
                     Some(detail) => with_login_command(&detail.name, error),
                     None => error,
                 };
-                let outcome = hub.call_tool_full(id, &tool, &arguments, options).await;
-                let outcome = outcome.map_err(|error| with_login(explained(hub, &tool, error)))?;
-                json(&outcome.result)
+                let result = self.call(id, &tool, &arguments, mode, left, tell).await;
+                result.map_err(|error| with_login(explained(hub, &tool, error)))
+            }
+            Request::Task { server, action, handle, timeout_ms } => {
+                let limit = timeout_ms.map(Duration::from_millis);
+                let id = self.running(&server, timeout_ms).await?;
+                let server = hub.running_server(id, None, limit.unwrap_or(Timeouts::CALL_MAX)).await?;
+                server.run(task(server.client(), action, handle, limit, tell)).await
+            }
+            Request::Listen { server, resources, timeout_ms } => {
+                let id = self.running(&server, timeout_ms).await?;
+                let limit = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
+                let server = hub.running_server(id, None, limit).await?;
+                let client = server.client();
+                done(server.run(listen(client, client.notifications(), &resources, tell)).await)
             }
         }
+    }
+
+    async fn call(
+        &self,
+        id: Uuid,
+        tool: &str,
+        arguments: &Value,
+        mode: CallMode,
+        limit: Option<Duration>,
+        tell: OnNotice<'_>,
+    ) -> Result<Json, HubError> {
+        let on_progress = |progress: &Progress| tell(Notice::new(Notice::PROGRESS, progress));
+        if mode == CallMode::Call {
+            let mut options = CallOptions::new().on_progress(on_progress);
+            if let Some(limit) = limit {
+                options = options.timeout(limit).total_timeout(limit);
+            }
+            return json(&self.hub.call_tool_full(id, tool, arguments, options).await?.result);
+        }
+        let server = self.hub.running_server(id, Some(tool), limit.unwrap_or(Timeouts::CALL_MAX)).await?;
+        let mut call = server.client().call_tool(server.tool(), arguments);
+        if let Some(limit) = limit {
+            call = call.timeout(limit).total_timeout(limit);
+        }
+        if mode == CallMode::Detach {
+            return json(&Called::new(server.run(call.as_task()).await?));
+        }
+        let call = call.on_progress(on_progress).on_status(|task| tell(Notice::new(Notice::TASK, task)));
+        server.run(call.follow_task().raw()).await
     }
 
     /// Waits until no server is starting, or not the server `only`, but at most for `limit`.

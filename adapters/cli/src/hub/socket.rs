@@ -17,7 +17,8 @@ use mcpwire_tokio::protocol::{Json, RpcError};
 use rustix::fs::{FlockOperation, flock};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::protocol::{Answer, Answerer, Asked, OnProgress, Request, Response, write_line};
+use super::notices::OnNotice;
+use super::protocol::{Answer, Answerer, Asked, Request, Response, write_line};
 use crate::console::Console;
 use crate::text;
 
@@ -151,10 +152,11 @@ impl Client {
         other.stream.read_line(&mut String::new()).await.map(drop).map_err(lost)
     }
 
-    /// Sends a request to the running hub and waits for the response. Calls `on_progress` for each progress report of a tool call.
+    /// Sends a request to the running hub and waits for the response. Tells of the notifications that
+    /// the hub passes on.
     ///
     /// If this process ends before the response arrives, the hub cancels the tool call.
-    pub(super) async fn ask(&mut self, request: &Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
+    pub(super) async fn ask(&mut self, request: &Request, tell: OnNotice<'_>) -> Result<Json, HubError> {
         let lost = |error: io::Error| failed("the connection to the running hub broke", &error);
         write_line(&mut self.stream, request).await.map_err(lost)?;
         loop {
@@ -165,7 +167,7 @@ impl Client {
             let response = serde_json::from_str(&line)
                 .map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))?;
             match response {
-                Response::Progress(progress) => on_progress(&progress),
+                Response::Notice(notice) => tell(notice),
                 Response::Asked(asked) => self.answer(&asked).await?,
                 Response::Note(note) => drop(self.console.as_ref().map(|console| console.warn(&text::line(&note)))),
                 Response::Done(json) => return Ok(json),

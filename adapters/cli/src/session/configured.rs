@@ -8,20 +8,21 @@ use mcpwire_hub::{ErrorKind, Hub, HubError, McpService};
 use mcpwire_tokio::ConnectOptions;
 use mcpwire_tokio::protocol::{
     CompleteParams, CompleteResult, ItemList, Json, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, Prompt, Resource, ResourceTemplate, ServerCapabilities, ServerInfo, Tool,
+    ListResourcesResult, ListToolsResult, Prompt, Resource, ResourceTemplate, ServerCapabilities, ServerInfo,
+    TaskHandle, Tool,
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::definition::reject_process_options;
 use super::requests::Handlers;
-use super::{CallMode, Called, ListedTools, Server};
-use crate::args::{Options, Target};
+use super::{ListedTools, Server};
+use crate::args::{Options, Target, TaskAction};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{
-    AddHandlers, Answerer, Asked, HubHandle, Request, Row, changed_tool, exposed_tools, find_in, lacks_tools,
-    not_started, unknown_tool, with_login_command,
+    AddHandlers, Answerer, Asked, CallMode, Called, HubHandle, OnNotice, Request, Row, changed_tool, decoded,
+    exposed_tools, find_in, lacks_tools, not_started, unknown_tool, with_login_command,
 };
 use crate::text;
 
@@ -197,18 +198,37 @@ impl Server for Configured<'_> {
     }
 
     fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
-        if mode != CallMode::Call {
-            let message = "a call through the hub cannot be a task: leave out --task, or use --url or -- COMMAND";
-            return Err(Failure::usage("task", message));
-        }
         let arguments = arguments
             .decode()
             .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
         self.start_servers(Some(tool))?;
         let (server, timeout_ms) = (self.server.clone(), self.options.timeout_ms());
-        let request = Request::Call { tool: tool.to_owned(), server, arguments, timeout_ms };
-        let called = self.handle.call(request, tool);
-        called.map(Called::Result).map_err(|error| Failure::from_hub_call(tool, &error))
+        let request = Request::Call { tool: tool.to_owned(), server, arguments, mode, timeout_ms };
+        let called = self.handle.call(request, &format!("calling {tool}"));
+        let called = called.and_then(|called| match mode {
+            CallMode::Detach => decoded(&called),
+            CallMode::Call | CallMode::Task => Ok(Called::Result(called)),
+        });
+        called.map_err(|error| Failure::from_hub_call(tool, &error))
+    }
+
+    fn list_own_tools(&mut self) -> Result<ListedTools, Failure> {
+        self.check_offers("tools", |offered| offered.tools.is_some())?;
+        let list = self.pages("tools/list", |page: ListToolsResult| (page.tools, page.next_cursor))?;
+        Ok(ListedTools { tools: list.items, rejected: list.rejected })
+    }
+
+    fn task(&mut self, action: TaskAction, handle: &TaskHandle) -> Result<Json, Failure> {
+        let (server, timeout_ms) = (self.started()?, self.options.timeout_ms());
+        let what = format!("waiting for {}", handle.task_id);
+        let request = Request::Task { server, action, handle: handle.clone(), timeout_ms };
+        self.handle.call(request, &what).map_err(Failure::from_hub_request)
+    }
+
+    fn listen(&mut self, resources: &[String], tell: OnNotice<'_>) -> Result<bool, Failure> {
+        let (server, timeout_ms) = (self.started()?, self.options.timeout_ms());
+        let request = Request::Listen { server, resources: resources.to_vec(), timeout_ms };
+        self.handle.listen(request, tell).map_err(Failure::from_hub_request)
     }
 
     fn find_tool(&mut self, tool: &str) -> Result<Option<Tool>, Failure> {

@@ -10,18 +10,19 @@ use mcpwire_hub::files::create_output;
 use mcpwire_hub::redact::Redactor;
 use mcpwire_tokio::protocol::{
     CallToolResult, CompleteParams, CompleteResult, Config, ItemList, Json, LoggingLevel, Notification, Progress,
-    Prompt, Resource, ResourceTemplate, ServerInfo, Task, Tool,
+    Prompt, Resource, ResourceTemplate, ServerInfo, TaskHandle, Tool,
 };
-use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, RunningTask, ShutdownReport};
+use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, Notifications, ShutdownReport};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::definition::Definition;
 use super::requests::Handlers;
-use super::{CallMode, Called, ListedTools, Server};
-use crate::args::{Options, Stderr, Target};
+use super::{ListedTools, Server};
+use crate::args::{Options, Stderr, Target, TaskAction};
 use crate::console::{Console, Foreground};
 use crate::failure::{Failure, INTERRUPTED, Mistake};
+use crate::hub::{CallMode, Called, Notice, OnNotice, listen, task};
 use crate::login::ServerLogin;
 use crate::show::{self, Layout};
 use crate::text;
@@ -34,6 +35,8 @@ pub(crate) struct Direct<'a> {
     pub(crate) options: &'a Options,
     pub(crate) console: Console,
     pub(crate) client: McpClient,
+    /// The notifications since the start of the connection, for a command that listens.
+    notifications: Option<Notifications>,
     foreground: Foreground,
     redactor: Redactor,
     /// The user's login to the server. `None` for a server that cannot have one, such as a server process.
@@ -41,16 +44,13 @@ pub(crate) struct Direct<'a> {
     progress_reports: Arc<AtomicUsize>,
 }
 
-/// A callback for the notifications of the server.
-pub(crate) type Listener = Arc<dyn Fn(&Notification) + Send + Sync>;
-
 impl<'a> Direct<'a> {
     /// Starts the server process, or prepares the connection to the URL of the server.
     ///
     /// From then on, an interrupt such as Ctrl-C cancels the pending request, and a second interrupt kills the server.
     ///
-    /// If `listener` is given, it receives all notifications. Otherwise, log messages are shown on standard error.
-    pub(crate) fn start(target: &Target, options: &'a Options, listener: Option<Listener>) -> Result<Self, Failure> {
+    /// With `listens`, the notifications are for [`Server::listen`]. Otherwise, log messages are shown on standard error.
+    pub(crate) fn start(target: &Target, options: &'a Options, listens: bool) -> Result<Self, Failure> {
         let (console, foreground) = (Console::new(options), Foreground::start()?);
         let mut definition = Definition::new(target, options)?;
         let login = definition.login(target, &foreground);
@@ -64,16 +64,16 @@ impl<'a> Direct<'a> {
             console.note(EXPOSED);
         }
         let mut connect_options = connect_options(options, &console, &redactor)?.http(http);
-        if let Some(listener) = listener {
-            connect_options = connect_options
-                .log_level(LoggingLevel::Info)
-                .on_notification(move |notification| listener(notification));
+        if listens {
+            connect_options = connect_options.log_level(LoggingLevel::Info).on_notification(|_| {});
         }
         let connect_options = handlers.declare(connect_options, server.display_name(), &console);
         let client = McpClient::connect_on(Arc::new(foreground.handle()), &server, connect_options)
             .map_err(|error| Failure::from_client(&error, options.stderr == Stderr::Hide).redacted(&redactor))?;
         foreground.interrupt.set_server(client.pid());
-        Ok(Self { options, console, client, foreground, redactor, login, progress_reports: Arc::default() })
+        let notifications = listens.then(|| client.notifications());
+        let progress_reports = Arc::default();
+        Ok(Self { options, console, client, notifications, foreground, redactor, login, progress_reports })
     }
 
     /// Connects to the server with the MCP handshake, unless that was done before. Returns the server's name, protocol version and capabilities.
@@ -109,12 +109,6 @@ impl<'a> Direct<'a> {
             _ => Failure::from_client(error, self.options.stderr == Stderr::Hide),
         };
         failure.redacted(&self.redactor)
-    }
-
-    /// Returns a callback that prints each new status of a task.
-    pub(crate) fn on_status(&self) -> impl FnMut(&Task) + Send + 'static {
-        let console = self.console.clone();
-        move |task| console.task(task)
     }
 
     fn on_progress(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
@@ -154,8 +148,8 @@ impl<'a> Direct<'a> {
 
     /// Calls a tool, and waits for the result. Returns the result as the server sent it.
     pub(crate) fn call_raw(&self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Json, Failure> {
-        let call =
-            self.client.call_tool(tool, arguments).on_progress(self.on_progress(tool)).on_status(self.on_status());
+        let call = self.client.call_tool(tool, arguments).on_progress(self.on_progress(tool));
+        let call = call.on_status(|task| self.console.task(task));
         self.request(if mode == CallMode::Task { call.follow_task().raw() } else { call.raw() })
     }
 
@@ -163,14 +157,7 @@ impl<'a> Direct<'a> {
     /// result of the call.
     fn begin_task(&self, tool: &str, arguments: &Json) -> Result<Called, Failure> {
         self.console.start(&format!("calling {tool}"));
-        let started = self.request(self.client.call_tool(tool, arguments).as_task())?;
-        match started.into_task().map(RunningTask::into_handle) {
-            Ok(handle) => Ok(Called::Task(handle)),
-            Err(result) => {
-                let unreadable = |error| Failure::unreadable("the server's result", &format!("{error}"));
-                Json::from_value(&result).map(Called::Result).map_err(unreadable)
-            }
-        }
+        self.request(self.client.call_tool(tool, arguments).as_task()).map(Called::new)
     }
 
     /// Returns an error if `result` is an error result and the server does not list the tool. Some servers answer calls of
@@ -231,6 +218,22 @@ impl Server for Direct<'_> {
 
     fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         self.call_explained(tool, arguments, mode)
+    }
+
+    fn list_own_tools(&mut self) -> Result<ListedTools, Failure> {
+        self.list_tools()
+    }
+
+    fn task(&mut self, action: TaskAction, handle: &TaskHandle) -> Result<Json, Failure> {
+        self.console.start(&format!("waiting for {}", handle.task_id));
+        let show = |notice: Notice| notice.show(&self.console);
+        self.request(task(&self.client, action, handle.clone(), self.options.timeout, &show))
+    }
+
+    fn listen(&mut self, resources: &[String], tell: OnNotice<'_>) -> Result<bool, Failure> {
+        let notifications = self.notifications.take().unwrap_or_else(|| self.client.notifications());
+        let ended = self.wait(listen(&self.client, notifications, resources, tell)).transpose();
+        ended.map(|ended| ended.is_some()).map_err(|error| self.failure(&error))
     }
 
     fn info(&mut self) -> Result<ServerInfo, Failure> {

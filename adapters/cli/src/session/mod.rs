@@ -13,38 +13,11 @@ use serde::Serialize;
 
 pub(crate) use self::configured::{Configured, warn_of_changes};
 pub(crate) use self::definition::{Definition, login_of};
-pub(crate) use self::direct::{Direct, Listener, suggestion};
+pub(crate) use self::direct::{Direct, suggestion};
+use crate::args::TaskAction;
 use crate::console::Console;
 use crate::failure::Failure;
-
-/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallMode {
-    Call,
-    /// Lets the server run the tool call as an MCP task, and waits for the result.
-    Task,
-    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
-    Detach,
-}
-
-impl CallMode {
-    /// Returns the mode of a call with the options `--task` and `--detach`.
-    pub(crate) fn new(task: bool, detach: bool) -> Self {
-        match (task, detach) {
-            (_, true) => CallMode::Detach,
-            (true, false) => CallMode::Task,
-            (false, false) => CallMode::Call,
-        }
-    }
-}
-
-/// The outcome of a tool call: the result, or a task that will produce the result.
-pub(crate) enum Called {
-    /// The result of the tool call, as the server sent it.
-    Result(Json),
-    /// The handle of the task that runs the tool call. The task has not ended yet.
-    Task(TaskHandle),
-}
+use crate::hub::{CallMode, Called, OnNotice};
 
 /// The tools that a server has listed, and the list entries that could not be read. `mcpwire tools --json` prints this struct.
 #[derive(Serialize)]
@@ -72,6 +45,16 @@ pub(crate) trait Server {
 
     /// Calls a tool. If the call fails, the failure may contain a suggestion for the user.
     fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure>;
+
+    /// Lists the tools under the names that the server uses.
+    fn list_own_tools(&mut self) -> Result<ListedTools, Failure>;
+
+    /// Asks about a task of an earlier call: returns its status, its result, or nothing if it is cancelled.
+    fn task(&mut self, action: TaskAction, handle: &TaskHandle) -> Result<Json, Failure>;
+
+    /// Tells of all notifications, and of changes of these resources. Returns false after an interrupt such as Ctrl-C, and true if
+    /// the server has ended the subscription.
+    fn listen(&mut self, resources: &[String], tell: OnNotice<'_>) -> Result<bool, Failure>;
 
     /// Returns what the server has said about itself.
     fn info(&mut self) -> Result<ServerInfo, Failure>;

@@ -49,9 +49,7 @@ impl RunningServer {
             Either::Left((Err(error), _)) if begun.tool.is_empty() => {
                 failures::of_request(&error, config, &begun.connection.redactor)
             }
-            Either::Left((Err(error), _)) => {
-                failures::of_call(&error, &begun.tool, config, &begun.connection.redactor)
-            }
+            Either::Left((Err(error), _)) => failures::of_call(&error, &begun.tool, config, &begun.connection.redactor),
             Either::Right((error, _)) => error.unwrap_or_else(|_| hub_has_ended()),
         };
         Err(error.with_server(config.name.trim()))
