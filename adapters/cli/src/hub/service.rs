@@ -133,7 +133,7 @@ impl HubService {
             Request::Listen { server, resources, timeout_ms } => {
                 let id = self.running(&server, timeout_ms).await?;
                 let limit = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
-                let server = hub.running_server(id, None, limit).await?;
+                let server = hub.running_server(id, None, limit).await?.for_long();
                 let client = server.client();
                 done(server.run(listen(client, client.notifications(), &resources, tell)).await)
             }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixStream;
 
 use crate::support::servers::{Script, quoted, say};
-use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, each, wait_for};
+use crate::support::{MCPWIRE, Place, Running, SUM, Terminal, WATCHDOG, each, wait_for};
 
 /// Checks that a call with the arguments [`SUM`] fails with this exit status, that its error contains these texts, and that it does not say "not found".
 #[track_caller]
@@ -63,6 +63,7 @@ fn every_command_goes_through_the_running_hub() {
     place.run(&format!("prompt demo {name} {argument}=x")).exits(0).shows(&["user:"]);
     place.run(&format!("complete demo prompt {name} {argument}")).exits(0);
     place.run("ping demo").exits(0).shows(&["The server answered in "]);
+    place.run("generate rust demo").exits(0).shows(&["pub async fn add<"]);
     place.run("request demo tools/list").json_has("/tools/0/name", "echo");
     place.run("request demo tools/call {}").exits(2).says(&["tools are called with"]);
     place.run("request demo no/such").exits(4).says(&["method not found"]);
@@ -365,4 +366,128 @@ fn no_client_of_the_socket_keeps_another_from_a_call_and_its_own_call_ends_with_
     });
     place.adds_up("demo__add");
     hub.interrupt().exits(0);
+}
+
+/// The code of a server that sends a notification to all listeners, or to the subscription `$id`.
+fn notifies(method: &str, params: &str) -> String {
+    let message = format!(r#"{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/{method}\",\"params\":{params}}}"#);
+    format!("printf '%s\\n' \"{message}\"; ")
+}
+
+/// A server of an era whose tool `t` changes the list of tools, and logs its process id. The tool `draw` ends it.
+fn teller(era: &str) -> String {
+    let subscription = r#"{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":$id},"#;
+    let of = |rest: &str| format!("{subscription}{rest}}}");
+    let log = notifies("message", r#"{\"level\":\"info\",\"data\":\"process $$\"}"#);
+    let text = r#"\"content\":[{\"type\":\"text\",\"text\":\"$$\"}]"#;
+    let (result, change) = match era {
+        "modern" => {
+            let change = notifies("tools/list_changed", &of(r#"\"x\":1"#));
+            let change = format!("call=$id; for id in $all; do {change} done; id=$call; ");
+            (format!(r#"{{\"resultType\":\"complete\",{text}}}"#), change)
+        }
+        _ => (format!("{{{text}}}"), notifies("tools/list_changed", "{}")),
+    };
+    let answer = format!("say \"\\\"result\\\":{result}\"");
+    let call = format!("case $line in *'\"name\":\"draw\"'*) exit 3;; esac; {change}{log}{answer}");
+    let tools =
+        r#""tools":[{"name":"t","inputSchema":{"type":"object"}},{"name":"draw","inputSchema":{"type":"object"}}]"#;
+    let capabilities = r#"{"tools":{"listChanged":true},"logging":{}}"#;
+    let script = if era == "modern" {
+        let agreed = notifies("subscriptions/acknowledged", &of(r#"\"notifications\":{\"toolsListChanged\":true}"#));
+        Script::modern_with(capabilities)
+            .answers("tools/list", &format!(r#"{{"resultType":"complete","ttlMs":0,"cacheScope":"private",{tools}}}"#))
+            .does("subscriptions/listen", &format!("all=\"$all $id\"; {agreed}"))
+    } else {
+        Script::legacy(capabilities).answers("logging/setLevel", "{}").answers("tools/list", &format!("{{{tools}}}"))
+    };
+    script.answers("ping", "{}").does("tools/call", &call).text()
+}
+
+/// What listeners print comes from the session of the calls, each change once, however many listen. None of them holds the others.
+#[test]
+fn several_listen_to_the_session_that_calls_use() {
+    each(["modern", "legacy"], |era| {
+        let place = Place::new();
+        place.add_script("teller", &teller(era));
+        let hub = place.hub();
+        let listeners = [(); 3].map(|()| place.begin("listen teller"));
+        listeners.iter().for_each(|listener| listener.wait_for_stderr("listening: tools (Ctrl-C ends it)"));
+        // It reads nothing.
+        let mut slow = connect(&place);
+        slow.write_all(b"{\"ask\":\"listen\",\"server\":\"teller\",\"resources\":[]}\n").unwrap();
+
+        let pid = place.run("call teller t").exits(0).stdout.trim().to_owned();
+        assert_eq!(place.status()[0]["pid"].to_string(), pid);
+        let told = format!("process {pid}\n");
+        let has_told = |listener: &Running, times| {
+            let heard = || (listener.stdout_so_far().matches(&told).count() == times).then_some(());
+            wait_for("the log message", heard);
+        };
+        listeners.iter().for_each(|listener| has_told(listener, 1));
+        let [first, second, third] = listeners;
+        // One ends, and one is killed.
+        first.interrupt().gives(0, &format!("tools changed\n[info] {told}"));
+        second.signal(rustix::process::Signal::KILL);
+        second.finish();
+        place.run("call teller t").gives(0, &format!("{pid}\n"));
+        has_told(&third, 2);
+
+        // The server dies: the listener says so, and the hub goes on.
+        place.run("call teller draw").exits(4).says(&["code 3"]);
+        let ended = third.finish().exits(4).says(&["server `teller`: ", "code 3"]);
+        assert_eq!(ended.stdout.matches("tools changed").count(), 2, "{ended:?}");
+        place.run("server start teller").exits(0);
+        hub.interrupt().exits(0);
+    });
+}
+
+/// What the server of a shell tells appears above the prompt, and the line that is being typed stays.
+#[test]
+fn a_shell_shows_notifications_above_the_prompt() {
+    let place = Place::new();
+    place.add_script("teller", &teller("legacy"));
+    let hub = place.hub();
+    let mut command = place.command("shell teller");
+    let mut shell = Running::wholly_at_terminal(command.env("TERM", "xterm"), &Terminal::open());
+    shell.wait_for_stderr("teller> ");
+    shell.types("request ping");
+    // The shell says nothing when it has begun to listen.
+    let told = "[teller] tools changed";
+    wait_for(told, || {
+        place.run("call teller t").exits(0);
+        let shown = shell.stderr_so_far();
+        shown.find(told).filter(|at| shown[*at..].contains("teller> request ping"))
+    });
+    shell.types(" {}\nexit\n");
+    shell.finish().exits(0).says(&["{}"]);
+    hub.interrupt().exits(0);
+}
+
+/// A task belongs to the session of the hub, so that later commands find it.
+#[test]
+fn a_task_is_known_to_later_commands() {
+    for era in ["modern", "legacy"] {
+        let place = Place::with_demo();
+        let hub = place.begin(&format!("hub run --protocol {era}"));
+        hub.wait_for_stderr("demo: running");
+        let begin = |seconds: &str| {
+            let task = place.run(&format!("call demo slow seconds={seconds} --task --detach")).exits(0).stdout;
+            place.write("task.json", task)
+        };
+        let slow = format!("@{}", begin("3600"));
+        place.run(&format!("task demo get {slow}")).exits(0).shows(&[" working"]);
+        let waiting = place.begin(&format!("task demo result {slow}"));
+        place.run(&format!("task demo cancel {slow}")).exits(0).says(&["was asked to cancel"]);
+        waiting.finish().exits(4).says(&["cancelled"]);
+        place.run(&format!("task demo get {slow} --json")).json_has("/status", "cancelled");
+
+        let quick = format!("@{}", begin("0.1"));
+        place.run(&format!("task demo result {quick}")).gives(0, "Waited 0.1 s.\n");
+        let followed = place.run("call demo slow seconds=0.1 --task").gives(0, "Waited 0.1 s.\n");
+        followed.says(&[": working", ": completed"]);
+        place.run("call demo echo message=hi --task --detach").gives(0, "hi\n");
+        place.run("call demo none --task").exits(4).says(&["tool not found"]);
+        hub.interrupt().exits(0);
+    }
 }

@@ -10,6 +10,7 @@ use futures_util::future::{Either, select};
 use mcpwire_core::{Json, RequestOptions, ServerInfo, Timestamp};
 use mcpwire_driver::{Error, McpClient};
 
+use super::attempt::Connection;
 use super::calls::{Begun, ToolName};
 use super::failures;
 use super::hub::Hub;
@@ -21,21 +22,31 @@ use crate::{ErrorKind, HubError, Uuid};
 /// The client of a running server, for what a hub has no method for: subscriptions, notifications, tasks. Created by
 /// [`Hub::running_server`].
 ///
-/// While this value exists, a request counts as in flight: the hub does not let the server sleep.
+/// While this value exists, a request counts as in flight: the hub does not let the server sleep, and does not check whether it
+/// responds.
 pub struct RunningServer {
-    begun: Begun,
+    connection: Connection,
+    tool: String,
     config: Arc<McpConfig>,
+    in_flight: Option<Begun>,
 }
 
 impl RunningServer {
     /// Returns the client of the server. It is the one that all users of the hub share, so do not shut it down.
     pub fn client(&self) -> &McpClient<()> {
-        &self.begun.connection.client
+        &self.connection.client
     }
 
     /// Returns the name that the server uses for the tool of [`Hub::running_server`], or an empty text.
     pub fn tool(&self) -> &str {
-        &self.begun.tool
+        &self.tool
+    }
+
+    /// Prepares for a long wait, for example for notifications: the hub checks again whether the server responds. A lazy server
+    /// still does not sleep.
+    pub fn for_long(mut self) -> Self {
+        self.in_flight.take_if(|_| !self.config.lazy);
+        self
     }
 
     /// Waits for a request that [`client`](Self::client) sends.
@@ -43,13 +54,13 @@ impl RunningServer {
     /// # Errors
     /// The error of the request, without secrets. If the hub stops the server meanwhile, the reason.
     pub async fn run<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, HubError> {
-        let RunningServer { begun, config } = self;
-        let error = match select(pin!(request), begun.connection.calls_failed.clone()).await {
+        let RunningServer { connection, tool, config, .. } = self;
+        let error = match select(pin!(request), connection.calls_failed.clone()).await {
             Either::Left((Ok(value), _)) => return Ok(value),
-            Either::Left((Err(error), _)) if begun.tool.is_empty() => {
-                failures::of_request(&error, config, &begun.connection.redactor)
+            Either::Left((Err(error), _)) if tool.is_empty() => {
+                failures::of_request(&error, config, &connection.redactor)
             }
-            Either::Left((Err(error), _)) => failures::of_call(&error, &begun.tool, config, &begun.connection.redactor),
+            Either::Left((Err(error), _)) => failures::of_call(&error, tool, config, &connection.redactor),
             Either::Right((error, _)) => error.unwrap_or_else(|_| hub_has_ended()),
         };
         Err(error.with_server(config.name.trim()))
@@ -79,7 +90,8 @@ impl Hub {
         let config = state.config(id)?;
         let begun = state.begin(id, tool.map(ToolName::Any), by).await;
         let begun = begun.map_err(|error| state.with_server(id, error))?;
-        Ok(RunningServer { begun, config })
+        let (connection, tool) = (begun.connection.clone(), begun.tool.clone());
+        Ok(RunningServer { connection, tool, config, in_flight: Some(begun) })
     }
 
     /// Sends a request with any method to a server, except `tools/call`, and returns the result as the server sent it. Waits until

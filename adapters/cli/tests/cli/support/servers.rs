@@ -29,8 +29,14 @@ impl Script {
 
     /// Creates a server of revision 2026-07-28 without capabilities.
     pub(crate) fn modern() -> Self {
-        let result = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}"#;
-        Self(String::new()).answers("server/discover", result)
+        Self::modern_with("{}")
+    }
+
+    /// Creates a server of revision 2026-07-28 with these capabilities.
+    pub(crate) fn modern_with(capabilities: &str) -> Self {
+        let versions = r#""supportedVersions":["2026-07-28"]"#;
+        let result = format!(r#"{{"resultType":"complete",{versions},"capabilities":{capabilities}}}"#);
+        Self(String::new()).answers("server/discover", &result)
     }
 
     /// Creates a legacy server that has tools and log messages, and answers `tools/list` with this result.
