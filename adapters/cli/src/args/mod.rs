@@ -132,8 +132,9 @@ pub(crate) enum Command {
     #[command(
         override_usage = "mcpwire task [OPTIONS] SERVER (get|result|cancel) ID|JSON|@FILE|-",
         after_help = "Examples:\n  \
-            mcpwire call slow --task --detach --url URL > task.json\n  \
-            mcpwire task result @task.json --url URL"
+            mcpwire call things slow --task --detach > task.json\n  \
+            mcpwire task things result @task.json\n\n\
+            A task of a server of the running hub is known as long as that server runs: mcpwire hub start"
     )]
     Task {
         /// The server, the action, and the id of the task or the handle that `mcpwire call --task --detach` printed: as JSON, @FILE
@@ -249,7 +250,8 @@ pub(crate) enum Command {
     #[command(
         override_usage = "mcpwire listen [OPTIONS] [--resource URI]... SERVER",
         after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\
-            Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully.\n\n\
+            Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully.\n\
+            With a running hub, it hears what all commands cause in the session with the server.\n\n\
             Example:\n  mcpwire listen notes --resource file:///notes.txt"
     )]
     Listen {

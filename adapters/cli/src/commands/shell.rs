@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 
 use mcpwire_hub::layout::Layout;
@@ -13,7 +14,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
-use rustyline::{CompletionType, Config, Context, Editor, ExternalPrinter as _, Helper};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::background;
 use super::completions::Stored;
@@ -48,7 +49,7 @@ const OF_A_SERVER: [&str; 13] = [
 const HELP: &str = "\
 Each line is a command of mcpwire, without `mcpwire`: tools notes, call notes search query=tea, status.
 use SERVER    name the server once: then tools, call search query=tea
-              its notifications appear above the prompt, unless the shell was started with --quiet
+              its notifications appear before the next prompt, unless the shell was started with --quiet
 use           forget that server
 help          this text; COMMAND --help explains a command
 exit          leave, as Ctrl-D does";
@@ -70,14 +71,19 @@ pub(super) fn run(server: Option<&str>, place: &Place, options: &Options) -> Res
     let mut editor = editor(&layout).map_err(|error| failed(&error))?;
     let history = layout.state().join("history.txt");
     let _ = editor.load_history(&history);
+    let console = Console::new(options);
+    let shows_notifications = io::stdin().is_terminal() && !options.quiet && background::CAN_SHARE;
     if io::stdin().is_terminal() {
-        Console::new(options).note("`help` explains the shell, Tab completes, Ctrl-D leaves.");
+        console.note("`help` explains the shell, Tab completes, Ctrl-D leaves.");
     }
     let mut listener: Option<Listener> = None;
     loop {
+        if let Some(listener) = &listener {
+            listener.told.try_iter().for_each(|line| console.note(&line));
+        }
         if listener.as_mut().is_none_or(|listener| !listener.is_at(current.as_deref())) {
-            let wanted = current.as_deref().filter(|_| !options.quiet && background::CAN_SHARE);
-            listener = wanted.and_then(|server| Listener::start(&mut editor, &program, server, place));
+            let wanted = current.as_deref().filter(|_| shows_notifications);
+            listener = wanted.and_then(|server| Listener::start(&program, server, place));
         }
         let prompt = format!("{}> ", current.as_deref().map_or("mcpwire".to_owned(), text::name));
         if let Some(helper) = editor.helper_mut() {
@@ -131,24 +137,25 @@ fn command(program: &Path, place: &Place, words: impl IntoIterator<Item = String
     command
 }
 
-/// `mcpwire listen` for the server of the shell. What it prints appears above the prompt. Ctrl-C ends it with the command that
-/// runs; the shell starts it again.
+/// `mcpwire listen` for the server of the shell. Ctrl-C ends it with the command that runs; the shell starts it again.
 struct Listener {
     server: String,
     process: Child,
+    /// The lines that it has printed, to be shown before the next prompt, where they do not destroy a line that is typed.
+    told: mpsc::Receiver<String>,
 }
 
 impl Listener {
-    /// Returns `None` if the shell is not at a terminal, or if the process cannot be started.
-    fn start(editor: &mut ShellEditor, program: &Path, server: &str, place: &Place) -> Option<Self> {
-        let mut printer = editor.create_external_printer().ok()?;
+    /// Returns `None` if the process cannot be started.
+    fn start(program: &Path, server: &str, place: &Place) -> Option<Self> {
         let mut command = command(program, place, ["listen", "--quiet", "--server", server].map(str::to_owned));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().ok()?;
-        let lines = BufReader::new(process.stdout.take()?).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(process.stdout.take()?).lines().map_while(Result::ok);
+        let (sender, told) = mpsc::channel();
         let name = text::name(server);
-        thread::spawn(move || lines.into_iter().try_for_each(|line| printer.print(format!("[{name}] {line}\n"))));
-        Some(Self { server: server.to_owned(), process })
+        thread::spawn(move || lines.try_for_each(|line| sender.send(format!("[{name}] {line}"))));
+        Some(Self { server: server.to_owned(), process, told })
     }
 
     /// Returns whether it listens to this server, and has not ended.
@@ -189,9 +196,7 @@ fn with_server(words: &[String], server: Option<&str>) -> Vec<String> {
     words
 }
 
-type ShellEditor = Editor<ShellHelper, DefaultHistory>;
-
-fn editor(layout: &Layout) -> rustyline::Result<ShellEditor> {
+fn editor(layout: &Layout) -> rustyline::Result<Editor<ShellHelper, DefaultHistory>> {
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .max_history_size(MOST_LINES)?

@@ -24,6 +24,15 @@ pub(crate) struct Notice {
     pub(crate) params: Option<Json>,
 }
 
+/// The methods of notifications that belong to a subscription.
+const CHANGES: [&str; 5] = [
+    "notifications/subscriptions/acknowledged",
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    Notice::UPDATED,
+];
+
 /// A callback for notices.
 pub(crate) type OnNotice<'a> = &'a (dyn Fn(Notice) + Send + Sync);
 
@@ -39,8 +48,9 @@ impl Notice {
     }
 
     fn of(notification: &Notification) -> Self {
-        let read = Json::from_value(notification).ok().and_then(|json| json.decode().ok());
-        read.unwrap_or_else(|| Self { method: notification.method().to_owned(), params: None })
+        let json = Json::from_value(notification).ok();
+        let params = json.and_then(|json| json.decode::<Self>().ok()?.params);
+        Self { method: notification.method().to_owned(), params }
     }
 
     fn of_change(change: SubscriptionEvent) -> Self {
@@ -99,8 +109,8 @@ pub(crate) async fn listen<R>(
                 None => break,
             },
             notification = notifications.next() => match notification {
-                // Notifications of changes may be for other subscriptions over this connection.
-                Some(notification) if is_subscribed && is_change(&notification) => {}
+                // Those of changes may be for other subscriptions over this connection.
+                Some(notification) if is_subscribed && CHANGES.contains(&notification.method()) => {}
                 Some(notification) => tell(Notice::of(&notification)),
                 None => break,
             },
@@ -123,17 +133,6 @@ async fn next_change(changes: &mut Option<Subscription>) -> Option<SubscriptionE
 
 fn is_unknown_method(error: &Error) -> bool {
     matches!(error.call_error(), Some(CallError::Server { error, .. }) if error.code == RpcError::METHOD_NOT_FOUND)
-}
-
-fn is_change(notification: &Notification) -> bool {
-    match notification {
-        Notification::ToolsChanged
-        | Notification::PromptsChanged
-        | Notification::ResourcesChanged
-        | Notification::ResourceUpdated(_) => true,
-        Notification::Other { method, .. } => method == "notifications/subscriptions/acknowledged",
-        _ => false,
-    }
 }
 
 /// Asks a server about a task: returns its status, waits for its result, or cancels the task. Tells of each new status.

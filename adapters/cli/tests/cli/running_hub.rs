@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixStream;
 
 use crate::support::servers::{Script, quoted, say};
-use crate::support::{MCPWIRE, Place, Running, SUM, Terminal, WATCHDOG, each, wait_for};
+use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, each, wait_for};
 
 /// Checks that a call with the arguments [`SUM`] fails with this exit status, that its error contains these texts, and that it does not say "not found".
 #[track_caller]
@@ -442,25 +442,21 @@ fn several_listen_to_the_session_that_calls_use() {
     });
 }
 
-/// What the server of a shell tells appears above the prompt, and the line that is being typed stays.
+/// What the server of a shell tells appears before the next prompt.
 #[test]
-fn a_shell_shows_notifications_above_the_prompt() {
+fn a_shell_shows_notifications_before_its_prompt() {
     let place = Place::new();
     place.add_script("teller", &teller("legacy"));
     let hub = place.hub();
-    let mut command = place.command("shell teller");
-    let mut shell = Running::wholly_at_terminal(command.env("TERM", "xterm"), &Terminal::open());
-    shell.wait_for_stderr("teller> ");
-    shell.types("request ping");
-    // The shell says nothing when it has begun to listen.
-    let told = "[teller] tools changed";
-    wait_for(told, || {
+    let mut shell = place.at_terminal("shell teller", &[]);
+    // The shell does not say when it has begun to listen.
+    wait_for("a notification", || {
         place.run("call teller t").exits(0);
-        let shown = shell.stderr_so_far();
-        shown.find(told).filter(|at| shown[*at..].contains("teller> request ping"))
+        shell.types("\n");
+        shell.stderr_so_far().contains("[teller] tools changed").then_some(())
     });
-    shell.types(" {}\nexit\n");
-    shell.finish().exits(0).says(&["{}"]);
+    shell.types("ping\nexit\n");
+    shell.finish().exits(0).shows(&["The server answered in "]);
     hub.interrupt().exits(0);
 }
 

@@ -215,27 +215,13 @@ impl Running {
     /// Starts a command whose standard input and standard error are a terminal.
     #[cfg(target_os = "linux")]
     pub(crate) fn at_terminal(command: &mut Command, terminal: &super::Terminal) -> Self {
-        Self::at(command, terminal, Stdio::piped())
-    }
-
-    /// Starts a command whose standard output is the terminal, too. All output is collected as standard error.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn wholly_at_terminal(command: &mut Command, terminal: &super::Terminal) -> Self {
-        Self::at(command, terminal, terminal.other_end().into())
-    }
-
-    #[cfg(target_os = "linux")]
-    fn at(command: &mut Command, terminal: &super::Terminal, stdout: Stdio) -> Self {
         let name = format!("{command:?}");
         let started = Instant::now();
-        command.stdin(terminal.other_end()).stdout(stdout).stderr(terminal.other_end());
+        command.stdin(terminal.other_end()).stdout(Stdio::piped()).stderr(terminal.other_end());
         let mut child = command.spawn().expect("it starts");
         // Otherwise the command would keep the terminal open, and the output would not end.
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let stdout = match child.stdout.take() {
-            Some(stdout) => Output::collect(stdout),
-            None => Output::collect(std::io::empty()),
-        };
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        let stdout = Output::collect(child.stdout.take().expect("it is piped"));
         let side = || terminal.file.try_clone().expect("a handle");
         Self { command: name, child, started, input: Box::new(side()), stdout, stderr: Output::collect(side()) }
     }
