@@ -412,7 +412,9 @@ fn several_listen_to_the_session_that_calls_use() {
         place.add_script("teller", &teller(era));
         let hub = place.hub();
         let listeners = [(); 3].map(|()| place.begin("listen teller"));
-        listeners.iter().for_each(|listener| listener.wait_for_stderr("listening: tools (Ctrl-C ends it)"));
+        for listener in &listeners {
+            listener.wait_for_stderr("listening: tools (Ctrl-C ends it)");
+        }
         // It reads nothing.
         let mut slow = connect(&place);
         slow.write_all(b"{\"ask\":\"listen\",\"server\":\"teller\",\"resources\":[]}\n").unwrap();
@@ -424,7 +426,9 @@ fn several_listen_to_the_session_that_calls_use() {
             let heard = || (listener.stdout_so_far().matches(&told).count() == times).then_some(());
             wait_for("the log message", heard);
         };
-        listeners.iter().for_each(|listener| has_told(listener, 1));
+        for listener in &listeners {
+            has_told(listener, 1);
+        }
         let [first, second, third] = listeners;
         // One ends, and one is killed.
         first.interrupt().gives(0, &format!("tools changed\n[info] {told}"));
