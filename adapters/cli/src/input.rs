@@ -15,10 +15,12 @@ use crate::text;
 /// Maximum size of an input, in bytes: 64 MiB, the default of `--max-message`.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads the text of a regular file or of a pipe. `field` is the option or argument that names the file, for error messages.
-pub(crate) fn read_file(field: &str, path: &Path) -> Result<String, Failure> {
+/// Reads the text of a regular file or of a pipe. `field` is the option or argument that names the file, for error messages. `what`
+/// stands before the path there.
+pub(crate) fn read_file(field: &str, what: &str, path: &Path) -> Result<String, Failure> {
     let owned = path.to_owned();
-    read(field, &text::line(&path.display().to_string()), move || read_file_or_pipe(&owned, MAX_BYTES))
+    let source = text::line(&format!("{what} {}", path.display()));
+    read(field, &source, move || read_file_or_pipe(&owned, MAX_BYTES))
 }
 
 /// Reads the text of standard input to its end. `field` is the option or argument that needs the text, for error messages.

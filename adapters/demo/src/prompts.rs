@@ -84,7 +84,7 @@ pub(crate) fn complete(params: &Params) -> Result<Value, Failure> {
             "city" => &CITIES,
             _ => return Err(unknown_argument(name)),
         },
-        _ => return Err(Failure::invalid_params("ref must name a prompt or a resource template of this server")),
+        _ => return Err(Failure::invalid_params("there is no prompt or resource template of this name")),
     };
     let prefix = value.to_lowercase();
     let matches: Vec<&str> =

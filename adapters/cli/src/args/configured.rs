@@ -198,7 +198,7 @@ pub(crate) enum HubCommand {
     },
     /// Run all enabled servers in the background, until `mcpwire hub stop`
     Start,
-    /// End the running hub and its servers
+    /// End the running hub and its servers; if none is running, the exit status is 0 too
     Stop,
     /// End the running hub, and start it in the background
     Restart,
@@ -206,7 +206,7 @@ pub(crate) enum HubCommand {
     #[command(after_help = "Examples:\n  mcpwire hub auto on\n  mcpwire hub auto off")]
     Auto {
         /// `on` or `off`
-        #[arg(value_name = "on|off", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::Set)]
+        #[arg(value_name = "on|off", value_parser = PossibleValuesParser::new(["on", "off"]).map(|word| word == "on"), action = clap::ArgAction::Set)]
         on: bool,
     },
     /// Show whether a hub is running; if not, the exit status is 3

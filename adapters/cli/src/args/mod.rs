@@ -57,7 +57,8 @@ pub(crate) const ANSWERS_TEMPLATE: &str = r#"{
         mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
         mcpwire call things echo message=hi\n\n\
         Exit status: 0 ok, 1 the tool reported an error, 2 usage, 3 could not start or connect,\n\
-        4 the connection or the protocol failed afterwards, 5 timed out, 6 log in first, 130 interrupted."
+        4 the connection or the protocol failed afterwards, 5 timed out, 6 log in first, 130 interrupted.\n\
+        A list of the tools of all servers is printed even if some do not start, with exit status 3."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

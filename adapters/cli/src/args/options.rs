@@ -153,7 +153,7 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number.parse().map_err(|_| wrong())?;
     match Duration::try_from_secs_f64(number * seconds_in_unit) {
-        Ok(Duration::ZERO) => Err("no time at all is too short".to_owned()),
+        Ok(Duration::ZERO) => Err("the time must be longer than 0; try 30s, 500ms or 2m".to_owned()),
         Ok(duration) => Ok(duration),
         Err(_) => Err(wrong()),
     }

@@ -119,6 +119,14 @@ impl Target {
         format!("-- {}", words.join(" "))
     }
 
+    /// Returns a command line of this tool for the same server, such as `mcpwire tools things` or `mcpwire tools --demo`. `words`
+    /// follow the server.
+    pub(crate) fn command(&self, command: &str, words: &str) -> String {
+        let server = self.server.as_deref().map(text::word).unwrap_or_default();
+        let parts = ["mcpwire", command, &server, words, &self.to_words()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns the arguments that select the demo server, as `--demo` does.
     pub(crate) fn to_demo() -> Self {
         Self { demo: true, ..Self::default() }

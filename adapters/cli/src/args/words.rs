@@ -66,7 +66,10 @@ impl Words {
                     rest = others;
                 }
                 None if self.all_servers => {}
-                None => return Err(self.wrong("no server is named", true)),
+                None => {
+                    let none = self.required.first().map(|first| format!("neither SERVER nor {first} is given"));
+                    return Err(self.wrong(none.as_deref().unwrap_or("no server is named"), true));
+                }
             }
         }
         if let Some(missing) = self.required.get(rest.len()) {
@@ -114,7 +117,11 @@ impl Words {
         let words: Vec<&str> = [server, self.required, self.optional].concat();
         let failure = Failure::usage(field, format!("{message}: mcpwire {} {}", self.command, words.join(" ")));
         if with_server {
-            failure.with_hint("SERVER is the name of a configured server, see mcpwire server list. In its place: --demo, --url URL, or -- COMMAND at the end.")
+            failure.with_hint(format!(
+                "SERVER is the name of a configured server, see mcpwire server list. In its place: --demo, --url URL, or -- COMMAND at the end.\n\
+                 Examples: mcpwire {} --help",
+                self.command
+            ))
         } else {
             failure
         }

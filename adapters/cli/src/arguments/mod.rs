@@ -52,7 +52,9 @@ impl Arguments {
     pub(crate) fn read(words: &[String]) -> Result<Self, Failure> {
         match words {
             [] => object("the arguments", "{}").map(Self::Object),
-            [word] if word == "-" || word.trim_start().starts_with(['{', '@']) => read_object(word).map(Self::Object),
+            [word] if word == "-" || word.trim_start().starts_with(['{', '@']) => {
+                read_object("the arguments", word).map(Self::Object)
+            }
             words => words.iter().map(|word| Word::read(word)).collect::<Result<_, _>>().map(Self::Words),
         }
     }
@@ -97,13 +99,18 @@ impl Arguments {
 impl Word {
     fn read(word: &str) -> Result<Self, Failure> {
         let Some((name, given)) = word.split_once('=').filter(|(name, _)| !name.is_empty() && *name != ":") else {
-            return Err(
-                wrong(format!("`{}` is no argument: an argument is NAME=VALUE", text::short(word, 80))).with_hint(HINT)
-            );
+            let shown = text::short(word, 80);
+            let is_name = word.chars().all(|c| c.is_alphanumeric() || "_.-".contains(c));
+            let message = if is_name {
+                format!("the argument `{shown}` has no value: it must be {shown}=VALUE")
+            } else {
+                format!("the argument `{shown}` must be NAME=VALUE")
+            };
+            return Err(wrong(message).with_hint(HINT));
         };
         let (name, is_json) = name.strip_suffix(':').map_or((name, false), |name| (name, true));
         let given = match given.strip_prefix('@') {
-            Some(path) => read_file("arguments", Path::new(path)).map_err(|failure| {
+            Some(path) => read_file("arguments", "", Path::new(path)).map_err(|failure| {
                 failure.with_hint(format!(
                     "To pass the text itself: {}",
                     text::word(&format!("{name}:={}", string(given)))
@@ -155,14 +162,14 @@ fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Reads a JSON object: the text itself, `@FILE`, or `-` for standard input.
-pub(crate) fn read_object(word: &str) -> Result<Json, Failure> {
+/// Reads a JSON object: the text itself, `@FILE`, or `-` for standard input. `what` is what the text itself is called in errors.
+pub(crate) fn read_object(what: &str, word: &str) -> Result<Json, Failure> {
     if word == "-" {
         return object("standard input", &read_stdin("arguments")?);
     }
     match word.trim_start().strip_prefix('@') {
-        Some(path) => object(&text::line(path), &read_file("arguments", Path::new(path))?),
-        None => object("the arguments", word),
+        Some(path) => object(&text::line(path), &read_file("arguments", "", Path::new(path))?),
+        None => object(what, word),
     }
 }
 
@@ -172,7 +179,7 @@ fn object(source: &str, text: &str) -> Result<Json, Failure> {
     if json.is_object() {
         Ok(json)
     } else {
-        Err(wrong(format!("{source}: not a JSON object, such as {{\"message\":\"hi\"}}")))
+        Err(wrong(format!("{source}: not a JSON object, such as {{\"name\":\"value\"}}")))
     }
 }
 

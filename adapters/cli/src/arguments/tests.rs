@@ -72,12 +72,12 @@ fn words_that_cannot_be_read_are_named() {
         (&["deep=yes"], "the argument `deep` must be true or false, not `yes`"),
         (&["ids=x"], "the argument `ids` must be an integer, not `x`"),
         (&["text=a", "text=b"], "the argument `text` is given twice, but it is no list"),
-        (&["hi"], "`hi` is no argument: an argument is NAME=VALUE"),
-        (&["=hi"], "`=hi` is no argument: an argument is NAME=VALUE"),
-        (&[":=1"], "`:=1` is no argument: an argument is NAME=VALUE"),
+        (&["hi"], "the argument `hi` has no value: it must be hi=VALUE"),
+        (&["=hi"], "the argument `=hi` must be NAME=VALUE"),
+        (&[":=1"], "the argument `:=1` must be NAME=VALUE"),
         (&["a:=x"], "the value of `a` is not JSON: not a value"),
-        (&["[1]"], "`[1]` is no argument: an argument is NAME=VALUE"),
-        (&["{}", "a=1"], "`{}` is no argument: an argument is NAME=VALUE"),
+        (&["[1]"], "the argument `[1]` must be NAME=VALUE"),
+        (&["{}", "a=1"], "the argument `{}` must be NAME=VALUE"),
         (&["{\"a\":}"], "the arguments: invalid JSON: not a value"),
     ] {
         let read = given(words, SCHEMA).unwrap_err();

@@ -114,7 +114,10 @@ fn cannot_share() -> Failure {
 
 /// Ends the running hub with its servers, and waits until its process has ended.
 pub(super) fn stop(place: &Place, options: &Options) -> Result<(), Failure> {
-    let mut hub = HubHandle::connect(place, options)?.ok_or_else(Failure::no_hub)?;
+    let Some(mut hub) = HubHandle::connect(place, options)? else {
+        Console::new(options).note("no hub is running: there is nothing to stop");
+        return Ok(());
+    };
     hub.ask::<()>(Request::End)?;
     if !hub.wait_until_closed(PATIENCE) {
         return Err(Failure::not_connected("hub", "the hub has not ended yet: it still waits for its servers"));

@@ -46,10 +46,6 @@ pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) 
     } else {
         Vec::new()
     };
-    let (first, last) = match &target.server {
-        Some(name) => (format!(" {}", text::word(name)), String::new()),
-        None => (String::new(), format!(" {}", target.to_words())),
-    };
     output::page(|out| {
         let layout = Layout::of_stdout();
         show::server(out, &info, layout)?;
@@ -70,23 +66,24 @@ pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) 
         let mut next = Vec::new();
         if let Some(tool) = tools.first() {
             let name = text::word(tool.name.split_once("__").map_or(tool.name.as_str(), |(_, name)| name));
-            next.push(format!("mcpwire tools{first} {name}{last}"));
-            next.push(example_call(tool, &format!("{first} {name}"), last.trim_start()));
+            next.push(target.command("tools", &name));
+            next.push(example_call(tool, &name, target));
         }
         if !resources.is_empty() {
-            next.push(format!("mcpwire resources{first}{last}"));
+            next.push(target.command("resources", ""));
         }
         if !prompts.is_empty() {
-            next.push(format!("mcpwire prompts{first}{last}"));
+            next.push(target.command("prompts", ""));
         }
         if next.is_empty() { Ok(()) } else { writeln!(out, "\nNext:\n  {}", next.join("\n  ")) }
     })
 }
 
-/// Returns a command line that calls a tool. `called` are the words that name it, `target` those that select the server.
-fn example_call(tool: &Tool, called: &str, target: &str) -> String {
-    let Some(root) = Node::of_schema(tool.input_schema.get()) else { return format!("mcpwire call{called} {target}") };
-    let usage = arguments::usage(tool, &Parameters::new(&root), None, called.trim_start(), target);
+/// Returns a command line that calls a tool. `name` is its name as a word.
+fn example_call(tool: &Tool, name: &str, target: &Target) -> String {
+    let Some(root) = Node::of_schema(tool.input_schema.get()) else { return target.command("call", name) };
+    let called = target.server.as_ref().map_or(name.to_owned(), |server| format!("{} {name}", text::word(server)));
+    let usage = arguments::usage(tool, &Parameters::new(&root), None, &called, &target.to_words());
     usage.lines().last().unwrap_or_default().trim_start().to_owned()
 }
 

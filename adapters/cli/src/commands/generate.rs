@@ -88,7 +88,7 @@ fn write(file: &Path, source: &str) -> Result<(), Failure> {
 fn compare(server: &dyn Server, file: &Path, tools: &[Tool], options: &Options) -> Result<u8, Failure> {
     let path = text::line(&file.display().to_string());
     let wrong = |error| Failure::usage("check", format!("could not check {path}: {error}"));
-    let changes: Changes = changes(&read_file("check", file)?, tools).map_err(wrong)?;
+    let changes: Changes = changes(&read_file("check", "the file of --check,", file)?, tools).map_err(wrong)?;
     let Changes { new, gone, changed, .. } = &changes;
     if options.json {
         output::json(&Checked { new, gone, changed })?;

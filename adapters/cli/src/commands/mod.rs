@@ -15,10 +15,10 @@ mod shell;
 
 mod tools;
 
-use crate::args::{Command, Language, Named, Options, Target, Words};
+use crate::args::{Command, Completed, Language, Named, Options, Target, Words};
 use crate::arguments::{Arguments, read_object};
 use crate::console::Console;
-use crate::failure::{Failure, LOGIN_REQUIRED};
+use crate::failure::{Failure, LOGIN_REQUIRED, NOT_CONNECTED};
 use crate::hub::CallMode;
 use crate::process_end::settle_during;
 use crate::session::{Configured, Direct, Server, login_of};
@@ -46,7 +46,11 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Demo => demo::run(options),
         Command::Tools { words, view, target } => {
             let (target, words) = Words::TOOLS.split(target, words)?;
-            with_session(&target, options, |server| tools::list(server, words.first(), view, options).map(|()| 0))
+            with_session(&target, options, |server| {
+                tools::list(server, words.first(), view, options)?;
+                // The user was told which servers are missing in the list.
+                Ok(if server.lacks_servers() { NOT_CONNECTED } else { 0 })
+            })
         }
         Command::Call { words, no_check, ask, task, detach, save, target } => {
             let (target, words) = Words::CALL.split(target, words)?;
@@ -64,7 +68,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Task { words, target } => {
             let (target, words) = Words::TASK.split(target, words)?;
             let (action, handle) = (tools::task_action(&words[0])?, tools::task_handle(&words[1])?);
-            with_named(&target, options, |server| tools::task(server, action, &handle, options))
+            with_server(&target, options, false, |server| tools::task(server, action, &handle, options))
         }
         Command::Info(named) => {
             let (target, _) = Words::only_server("info").split(&named.target, &named.words)?;
@@ -78,30 +82,40 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Read { words, save, target } => {
             let (target, words) = Words::READ.split(target, words)?;
             let directory = save.directory.as_deref();
-            with_named(&target, options, |server| features::read(server, &words[0], directory, options))
+            let read = |server: &mut dyn Server| features::read(server, &words[0], directory, options);
+            with_named(&target, options, |server| {
+                read(server).map_err(|failure| failure.about("resources", &target.command("resources", "")))
+            })
         }
         Command::Prompt { words, save, target } => {
             let (target, words) = Words::PROMPT.split(target, words)?;
             let arguments = Arguments::read(&words[1..])?.to_object(None)?;
             let directory = save.directory.as_deref();
-            with_named(&target, options, |server| features::prompt(server, &words[0], &arguments, directory, options))
+            with_named(&target, options, |server| {
+                let done = features::prompt(server, &words[0], &arguments, directory, options);
+                done.map_err(|failure| failure.about("prompts", &target.command("prompts", "")))
+            })
         }
         Command::Complete { words, context, target } => {
             let (target, words) = Words::COMPLETE.split(target, words)?;
             let kind = features::completed(&words[0])?;
             let prefix = words.get(3).map_or("", String::as_str);
+            let list = if kind == Completed::Prompt { "prompts" } else { "resources" };
             with_named(&target, options, |server| {
-                features::complete(server, kind, &words[1], &words[2], prefix, context, options)
+                let done = features::complete(server, kind, &words[1], &words[2], prefix, context, options);
+                done.map_err(|failure| failure.about(list, &target.command(list, "")))
             })
         }
         Command::Request { words, target } => {
             let (target, words) = Words::REQUEST.split(target, words)?;
-            let params = words.get(1).map(|params| read_object(params)).transpose()?;
+            let params = words.get(1).map(|params| read_object("the parameters", params)).transpose()?;
             with_named(&target, options, |server| features::request_raw(server, &words[0], params.as_ref()))
         }
         Command::Generate { language: Language::Rust { words, out, check, target } } => {
             let (target, _) = Words::only_server("generate rust").split(target, words)?;
-            with_named(&target, options, |server| generate::rust(server, out.as_deref(), check.as_deref(), options))
+            with_server(&target, options, false, |server| {
+                generate::rust(server, out.as_deref(), check.as_deref(), options)
+            })
         }
         Command::Test { words, plan, target } => {
             let (target, _) = Words::only_server("test").split(target, words)?;
@@ -129,9 +143,9 @@ fn on_server(
 fn with_named(
     target: &Target,
     options: &Options,
-    command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
+    mut command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
 ) -> Result<u8, Failure> {
-    with_server(target, options, false, command)
+    with_server(target, options, false, |server| command(server).map(|()| 0))
 }
 
 /// Runs a command with one server as [`with_named`] does. `listens` is for [`Direct::start`].
@@ -139,12 +153,12 @@ fn with_server(
     target: &Target,
     options: &Options,
     listens: bool,
-    mut command: impl FnMut(&mut dyn Server) -> Result<(), Failure>,
+    mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     if options.trace.is_some() || !target.uses_hub() {
-        return with_direct(target, options, listens, |server| command(server).map(|()| 0));
+        return with_direct(target, options, listens, |server| command(server));
     }
-    with_session(target, options, |server| command(server).map(|()| 0))
+    with_session(target, options, command)
 }
 
 /// Runs a command with a server, or with all configured servers. Configured servers always run in a hub.

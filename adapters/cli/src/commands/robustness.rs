@@ -95,7 +95,7 @@ fn document(report: &Report, commands: &CommandLines<'_>, redactor: &Redactor) -
 fn failure(error: &RobustnessError, options: &Options) -> Failure {
     match error {
         RobustnessError::Spawn(error) => Failure::from_spawn(error),
-        RobustnessError::NoTool(name) => Failure::no_tool(name),
+        RobustnessError::NoTool(name) => Failure::no_tool(None, name),
         RobustnessError::Stopped => Failure::interrupted(),
         RobustnessError::NotOpened(_, stderr) if !stderr.is_empty() && options.stderr != Stderr::Hide => {
             let stderr: Vec<String> = stderr.iter().map(|line| text::line(line)).collect();

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::{Options, Target, TaskAction, ToolsView};
 use crate::arguments::{self, Arguments};
-use crate::console::{Console, Prompt, is_at_terminal, output};
+use crate::console::{Prompt, is_at_terminal, output};
 use crate::failure::{Failure, TOOL_ERROR};
 use crate::form::ask_for_arguments;
 use crate::hub::{CallMode, Called};
@@ -40,7 +40,7 @@ pub(super) fn list(
     }
     let ListedTools { mut tools, mut rejected } = server.list_tools()?;
     if let Some(name) = only {
-        let tool = named(&tools, name)?;
+        let tool = named(&tools, name, server.name())?;
         (tools, rejected) = (vec![tool.clone()], Vec::new());
     }
     if let Some(words) = &view.search {
@@ -64,10 +64,11 @@ fn show_tools(listed: &ListedTools, in_full: bool, view: &ToolsView, options: &O
 }
 
 /// Returns the tool of this name. The name of a tool of a configured server may be given without the prefix of the server.
-fn named<'t>(tools: &'t [Tool], name: &str) -> Result<&'t Tool, Failure> {
-    let is_short = |tool: &&Tool| tool.name.split_once("__").is_some_and(|(_, short)| short == name);
-    let found = tools.iter().find(|tool| tool.name == name).or_else(|| tools.iter().find(is_short));
-    found.ok_or_else(|| Failure::no_tool(name).with_hint(session::suggestion(name, tools)))
+fn named<'t>(tools: &'t [Tool], name: &str, server: Option<&str>) -> Result<&'t Tool, Failure> {
+    let short = |tool: &'t Tool| tool.name.split_once("__").map_or(&*tool.name, |(_, short)| short);
+    let found = tools.iter().find(|tool| tool.name == name).or_else(|| tools.iter().find(|tool| short(tool) == name));
+    let shown = |tool| if server.is_some() { short(tool) } else { &*tool.name };
+    found.ok_or_else(|| Failure::no_tool(server, name).with_hint(session::suggestion(name, tools.iter().map(shown))))
 }
 
 /// A call of a tool, as the command line gives it.
@@ -125,13 +126,13 @@ impl Call<'_> {
 pub(super) fn call(server: &mut dyn Server, call: &Call<'_>, options: &Options) -> Result<u8, Failure> {
     let arguments = call.object(server)?;
     let called = server.call(call.tool, &arguments, call.mode)?;
-    show_call(call.tool, called, call.directory, server.console(), options)
+    show_call(call.tool, called, call.directory, server, options)
 }
 
 /// Returns the action that a word of `mcpwire task` names.
 pub(super) fn task_action(word: &str) -> Result<TaskAction, Failure> {
     TaskAction::from_str(word, true)
-        .map_err(|_| Failure::usage("action", format!("`{}` is none of get, result and cancel", text::short(word, 40))))
+        .map_err(|_| Failure::usage("action", format!("use get, result or cancel, not `{}`", text::short(word, 40))))
 }
 
 /// Prints the result of a tool call, and saves its binary content in `directory`, if it is given. Prints the handle of a task that
@@ -140,7 +141,7 @@ fn show_call(
     tool: &str,
     called: Called,
     directory: Option<&Path>,
-    console: &Console,
+    server: &dyn Server,
     options: &Options,
 ) -> Result<u8, Failure> {
     let raw = match called {
@@ -152,9 +153,10 @@ fn show_call(
         .map_err(|error| Failure::unreadable(&format!("the result of `{}`", text::line(tool)), &error.to_string()))?;
     // The tool has run, so its result is shown even if saving files fails.
     output::show(options, &raw, |out| show::result(out, &result))?;
-    let saved = output::tell_saved(save::blocks(directory, &result.content), console, options);
-    if result.is_error {
-        console.note(&format!("{}: the tool reported an error", text::line(tool)));
+    let saved = output::tell_saved(save::blocks(directory, &result.content), server.console(), options);
+    // With `--json`, the result itself says so.
+    if result.is_error && !options.json {
+        Failure::tool_error(server.name(), tool).report(false);
     }
     saved?;
     Ok(if result.is_error { TOOL_ERROR } else { 0 })
@@ -166,7 +168,7 @@ pub(super) fn task_handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
     }
-    let stored = arguments::read_object(meant)?;
+    let stored = arguments::read_object("the task", meant)?;
     stored.decode().map_err(|error| Failure::usage("TASK", format!("TASK is not the handle of a task: {error}; give the id of the task, or the JSON that `mcpwire call --task --detach` printed")))
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use mcpwire_hub::{ErrorCode, ErrorKind, HubError};
-use mcpwire_tokio::protocol::http::{FailureKind, HttpError, SettingsError};
+use mcpwire_tokio::protocol::http::{HttpError, SettingsError};
 use mcpwire_tokio::protocol::{CallError, ConnectError, SendError};
 use mcpwire_tokio::{Cause, Error, HttpSetupError, SpawnError, SpawnErrorKind};
 
@@ -13,13 +13,16 @@ use crate::text;
 /// The JSON-RPC error code for invalid parameters.
 const INVALID_PARAMS: i64 = -32602;
 
+/// The suggestion for a request that has timed out.
+pub(crate) const MORE_TIME: &str = "Allow more time with --timeout, such as --timeout 2m";
+
 impl Failure {
-    /// Converts an error of the MCP client to the failure that a command reports. If `hide_stderr` is true, the message omits the
-    /// output of the server on standard error.
-    pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
+    /// Converts an error of the MCP client to the failure that a command reports. `hint` is the suggestion for the user, and `info`
+    /// the command that says what the server offers. If `hide_stderr` is true, the message omits the output of the server on
+    /// standard error.
+    pub(crate) fn from_client(error: &Error, hint: Option<String>, info: &str, hide_stderr: bool) -> Self {
         let kind = match error.cause() {
             Cause::Spawn(error) => spawn_kind(error.kind()),
-            Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::ServiceUnavailable, "connection"),
             Cause::Http(HttpSetupError::Settings(
                 SettingsError::HeaderName { .. } | SettingsError::HeaderValue { .. },
             )) => (USAGE, Code::ValidationError, "header"),
@@ -45,18 +48,12 @@ impl Failure {
             Cause::Send(_) => (CONNECTION_FAILED, Code::ValidationError, "arguments"),
             _ => (CONNECTION_FAILED, Code::NetworkError, "connection"),
         };
-        let mut message = match error.cause() {
-            // The library's message addresses programmers, not users of this tool.
-            Cause::Send(SendError::NotOffered { requires, .. }) => not_offered(error.server(), &requires.to_string()),
-            _ if hide_stderr => without_stderr(error),
-            _ => error.to_string(),
-        };
-        let advice = if kind.0 == TIMED_OUT { Some("allow more time with --timeout") } else { http_advice(error) };
-        if let Some(advice) = advice {
-            message.push_str("; ");
-            message.push_str(advice);
+        // The library's message addresses programmers, not users of this tool.
+        if let Cause::Send(SendError::NotOffered { requires, .. }) = error.cause() {
+            return Self::not_offered(error.server(), &requires.to_string(), info);
         }
-        Self::new(kind, message)
+        let message = if hide_stderr { without_stderr(error) } else { error.to_string() };
+        Self { hint, ..Self::new(kind, message) }
     }
 }
 
@@ -100,39 +97,12 @@ fn without_stderr(error: &Error) -> String {
     format!("{}{exit}", error.message())
 }
 
-/// Returns a suggestion for how the user can solve an HTTP error. Returns `None` if there is no suggestion, or if `error` is
-/// not an HTTP error.
-fn http_advice(error: &Error) -> Option<&'static str> {
-    Some(match http_error(error)? {
-        HttpError::Unauthorized { status: 401, .. } => {
-            "authorization is needed: give a token with --bearer-env NAME, or other credentials with --header"
-        }
-        HttpError::Unauthorized { .. } => {
-            "authorization is needed: the token or header that was sent, if any, is not enough"
-        }
-        HttpError::Failed(failure) => match failure.kind {
-            FailureKind::Unreachable => "check that the server is running, and that the URL is right",
-            FailureKind::Tls => {
-                "check the URL; for a private certificate authority, name its certificate with --ca FILE"
-            }
-            FailureKind::Redirect => "if you trust the address it redirects to, give that to --url",
-            FailureKind::Broken | FailureKind::Invalid => "check that an MCP server listens at this URL",
-            _ => return None,
-        },
-        HttpError::Status { status: 404 | 405, .. } => {
-            "check the path of the URL: most servers are at /mcp, older ones at /sse"
-        }
-        HttpError::Status { status: 500.., .. } => "the server or a proxy has a problem: try again later",
-        _ => return None,
-    })
-}
-
 /// Returns whether the server rejected a request because credentials are missing or not sufficient.
 fn needs_authorization(error: &Error) -> bool {
     matches!(http_error(error), Some(HttpError::Unauthorized { .. }))
 }
 
-fn http_error(error: &Error) -> Option<&HttpError> {
+pub(crate) fn http_error(error: &Error) -> Option<&HttpError> {
     match error.cause() {
         Cause::Connect(ConnectError::Http { error, .. }) | Cause::Call(CallError::Http { error, .. }) => Some(error),
         _ => None,
@@ -162,7 +132,8 @@ impl From<HubError> for Failure {
 }
 
 impl Failure {
-    /// Converts a hub error to the failure of a command. For errors of tool calls, use [`Failure::from_hub_call`] instead.
+    /// Converts a hub error to the failure of a command. For errors of requests to servers, use
+    /// [`Failure::from_hub_request`] instead.
     pub(crate) fn from_hub(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
         let (code, exit) = match error.code() {
@@ -178,6 +149,7 @@ impl Failure {
             ErrorKind::PackageNotFound | ErrorKind::EndpointNotFound | ErrorKind::Start if code == Code::NotFound => {
                 (code, NOT_CONNECTED)
             }
+            ErrorKind::Unauthorized => (code, NOT_CONNECTED),
             ErrorKind::LoginRequired => (Code::LoginRequired, LOGIN_REQUIRED),
             _ => (code, exit),
         };
@@ -185,58 +157,41 @@ impl Failure {
         Self { scopes, ..Self::new((exit, code, error.field()), hub_message(error)) }
     }
 
-    /// Converts the hub error of a tool call to the failure of a command.
+    /// Converts the hub error of a tool call or another request to a server to the failure of a command.
     ///
-    /// If the server was running, a failed connection has the exit status `CONNECTION_FAILED` instead of `NOT_CONNECTED`.
-    pub(crate) fn from_hub_call(tool: &str, error: &HubError) -> Self {
-        let mut failure = Self::from_hub(error);
-        let is_unsent = matches!(error.kind(), ErrorKind::NotRunning | ErrorKind::Starting);
-        if error.kind() == ErrorKind::ToolNotFound || failure.exit == NOT_CONNECTED && !is_unsent {
-            failure.exit = CONNECTION_FAILED;
-        }
-        match error.kind() {
-            // The message of this kind contains the name of the tool already.
-            ErrorKind::ToolNotFound => {}
-            // The message is the text of the MCP client. This text names the failed request, so the name of the tool is not
-            // added.
-            kind if kind != ErrorKind::LoginRequired && error.server().is_some() && error.tool().is_some() => {
-                failure.message = error.to_string();
-            }
-            _ => failure.message = format!("`{}`: {}", text::line(tool), failure.message),
-        }
-        failure
-    }
-
-    /// Converts the hub error of a request other than a tool call to the failure of a command. The exit status is as that of
-    /// [`Failure::from_hub_call`].
+    /// If the server was running, a failed connection has the exit status `CONNECTION_FAILED` instead of `NOT_CONNECTED`. The message
+    /// names the server if `error` is the text of the MCP client, which names only the request.
     pub(crate) fn from_hub_request(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
         let mut failure = Self::from_hub(error);
-        if failure.exit == NOT_CONNECTED
-            && !matches!(error.kind(), ErrorKind::NotRunning | ErrorKind::Starting | ErrorKind::Start)
-        {
+        let is_unsent = matches!(error.kind(), ErrorKind::NotRunning | ErrorKind::Starting | ErrorKind::Start);
+        if error.kind() == ErrorKind::ToolNotFound || failure.exit == NOT_CONNECTED && !is_unsent {
             failure.exit = CONNECTION_FAILED;
         }
-        if error.server().is_some() && error.kind() != ErrorKind::LoginRequired {
+        if error.server().is_some() && !matches!(error.kind(), ErrorKind::LoginRequired | ErrorKind::ToolNotFound) {
             failure.message = error.to_string();
+            if error.kind() == ErrorKind::Timeout {
+                return failure.with_hint(MORE_TIME);
+            }
         }
         failure
     }
 
-    /// Creates the failure of a request for something that the server does not declare, such as `resources`.
-    pub(crate) fn not_offered(server: &str, capability: &str) -> Self {
-        Self::new((CONNECTION_FAILED, Code::ServiceUnavailable, "server"), not_offered(server, capability))
+    /// Creates the failure of a request for something that the server does not declare, such as `resources`. `info` is the command
+    /// line that shows what it declares.
+    pub(crate) fn not_offered(server: &str, capability: &str, info: &str) -> Self {
+        let message = format!("server `{server}` does not offer {capability}");
+        Self::new((CONNECTION_FAILED, Code::ServiceUnavailable, "server"), message)
+            .with_hint(format!("What it offers: {info}"))
     }
 
     /// Creates the failure of a command that needs a running hub (`mcpwire hub run`) but found none.
     pub(crate) fn no_hub() -> Self {
-        let message = "no hub is running; start one with `mcpwire hub start`";
-        Self::new((NOT_CONNECTED, Code::ServiceUnavailable, "hub"), message)
+        Self::new((NOT_CONNECTED, Code::ServiceUnavailable, "hub"), "no hub is running").with_hint(
+            "Start one, with all enabled servers: mcpwire hub start\n\
+             Without a hub, commands such as mcpwire tools start the servers that they need, and end them afterwards.",
+        )
     }
-}
-
-fn not_offered(server: &str, capability: &str) -> String {
-    format!("server `{server}` does not offer {capability}; see mcpwire info")
 }
 
 #[cfg(test)]
@@ -255,7 +210,7 @@ mod tests {
             (ErrorKind::Disabled, USAGE),
             (ErrorKind::LoginRequired, LOGIN_REQUIRED),
         ] {
-            assert_eq!(Failure::from_hub_call("tool", &HubError::new(kind, "")).exit(), exit, "{kind:?}");
+            assert_eq!(Failure::from_hub_request(HubError::new(kind, "")).exit(), exit, "{kind:?}");
         }
         // A server that cannot be reached at its start was never reached.
         assert_eq!(Failure::from_hub(HubError::network("", "")).exit(), NOT_CONNECTED);

@@ -11,7 +11,7 @@ use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-pub(crate) use self::converted_errors::hub_message;
+pub(crate) use self::converted_errors::{MORE_TIME, http_error, hub_message};
 use crate::text;
 
 /// Exit status if a tool returned an error result (`isError`). The command has printed the result.
@@ -34,7 +34,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The failure of a command: a message for users, an error code for programs, and the exit status of the process.
 ///
-/// The serialized value is the JSON object of an error: `{code, message, field}`.
+/// The serialized value is the JSON object of an error: `{code, message, field, hint?}`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure {
     #[serde(skip)]
@@ -42,7 +42,7 @@ pub(crate) struct Failure {
     code: Code,
     message: String,
     field: String,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// The OAuth scopes that the user must log in with. Empty if they are not known, or if no login is needed.
     #[serde(skip)]
@@ -62,7 +62,7 @@ pub(crate) enum Mistake {
 /// failure.
 type Kind<'a> = (u8, Code, &'a str);
 
-/// The `code` in the JSON object of an error: `{code, message, field}`.
+/// The `code` in the JSON object of an error: `{code, message, field, hint?}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Code {
@@ -86,9 +86,13 @@ impl Failure {
         Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
-    /// Creates the failure for a URL without `http://` or `https://`. Suggests the corrected URL without its query, unless the
-    /// URL may contain a password.
-    pub(crate) fn url_without_scheme(url: &str) -> Self {
+    /// Returns an error for a URL without `http://` or `https://`. Suggests the corrected URL without its query, unless the URL may
+    /// contain a password.
+    pub(crate) fn check_url(url: &str) -> Result<(), Self> {
+        let (scheme, url) = url.split_once("://").unwrap_or(("", url));
+        if ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+            return Ok(());
+        }
         let host = url.split(['/', ':', '?']).next().unwrap_or_default();
         let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };
         // A URL with `@` may contain a password, so it is not shown.
@@ -96,7 +100,7 @@ impl Failure {
         let path = if url.contains(['/', '?', '#']) { "" } else { "/mcp" };
         let url = text::url_without_query(url);
         let failure = Self::usage("url", "invalid --url: a URL starts with http:// or https://");
-        if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure }
+        Err(if is_plain { failure.with_hint(format!("Did you mean {scheme}://{url}{path}?")) } else { failure })
     }
 
     /// Creates the failure for a trace file (`--trace FILE`) that cannot be created.
@@ -106,8 +110,9 @@ impl Failure {
 
     /// Creates the failure for a directory in which files cannot be written. `field` is the option or argument that names it.
     pub(crate) fn not_saved(field: &str, directory: &Path, error: &io::Error) -> Self {
-        let directory = text::line(&directory.display().to_string());
-        Self::usage(field, format!("could not save to the directory {directory}: {error}"))
+        let shown = text::line(&directory.display().to_string());
+        let why = if directory.is_file() { "it is a file".to_owned() } else { error.to_string() };
+        Self::usage(field, format!("could not save to the directory {shown}: {why}"))
     }
 
     /// Creates the failure for binary content that `--save` cannot decode, because the server sent invalid base64.
@@ -131,9 +136,9 @@ impl Failure {
 
     /// Creates the failure for a call of an unknown tool, if the server answered with an error result instead of a JSON-RPC
     /// error. `answer` is the text of the error result.
-    pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
-        let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
-        Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
+    pub(crate) fn tool_not_found(server: &str, tool: &str, answer: &str) -> Self {
+        let failure = Self::no_tool(Some(server), tool);
+        Self { message: format!("{} (the server says: {})", failure.message, text::line(answer)), ..failure }
     }
 
     /// Creates the failure for a program that could not be started or reached. `field` names the part of the command line.
@@ -141,9 +146,16 @@ impl Failure {
         Self::new((NOT_CONNECTED, Code::ServiceUnavailable, field), message)
     }
 
-    /// Creates the failure for a tool that is not in the list of the server's tools.
-    pub(crate) fn no_tool(tool: &str) -> Self {
-        Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), format!("tool not found: {}", text::line(tool)))
+    /// Creates the failure for a tool that is not in the list of the tools of `server`, or of any server.
+    pub(crate) fn no_tool(server: Option<&str>, tool: &str) -> Self {
+        let message = format!("{}tool not found: `{}`", of_server(server), text::line(tool));
+        Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
+    }
+
+    /// Creates the failure for a tool that has reported an error in its result.
+    pub(crate) fn tool_error(server: Option<&str>, tool: &str) -> Self {
+        let message = format!("{}the tool `{}` reported an error", of_server(server), text::line(tool));
+        Self::new((TOOL_ERROR, Code::ServiceUnavailable, "tool"), message)
     }
 
     /// Creates the failure of a command that needs a login. The message consists of `reason` and `command`, the command line that
@@ -191,9 +203,16 @@ impl Failure {
         Self { exit, code, field: field.to_owned(), message: message.into(), hint: None, scopes: Vec::new() }
     }
 
-    /// Adds a suggestion for the user, which is printed below the error message. With `--json`, the suggestion is not printed.
+    /// Adds a suggestion for the user, which is printed below the error message, and with `--json` as its member `hint`.
     pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Suggests the command that lists `items`, such as `prompts`, if the server has refused a request for one of them.
+    /// `list` is that command.
+    pub(crate) fn about(self, items: &str, list: &str) -> Self {
+        let is_refused = self.exit == CONNECTION_FAILED && self.code != Code::NetworkError && self.hint.is_none();
+        if is_refused { self.with_hint(format!("Its {items}: {list}")) } else { self }
     }
 
     /// Replaces secrets in the error message and in the suggestion for the user.
@@ -222,6 +241,12 @@ impl Failure {
 
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// Returns the message and the suggestion for the user as one line.
+    pub(crate) fn in_one_line(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
+        text::line(&format!("{}{hint}", self.message))
     }
 
     pub(crate) fn exit(&self) -> u8 {
@@ -258,6 +283,11 @@ impl Failure {
     }
 }
 
+/// Returns the beginning of a message about a server.
+fn of_server(server: Option<&str>) -> String {
+    server.map(|server| format!("server `{}`: ", text::name(server))).unwrap_or_default()
+}
+
 /// Creates the failure for a login store that cannot be read or written.
 impl From<StoreFailed> for Failure {
     fn from(error: StoreFailed) -> Self {
@@ -271,9 +301,11 @@ mod tests {
 
     #[test]
     fn a_url_without_its_scheme_gets_a_suggestion_and_shows_no_password() {
-        let shown = |url: &str| format!("{:?}", Failure::url_without_scheme(url));
+        let shown = |url: &str| format!("{:?}", Failure::check_url(url).expect_err(url));
         assert!(shown("localhost:3911").contains("Did you mean http://localhost:3911/mcp?"));
         assert!(shown("example.com/mcp").contains("Did you mean https://example.com/mcp?"));
+        assert!(shown("ftp://example.com/mcp").contains("Did you mean https://example.com/mcp?"));
+        assert!(Failure::check_url("HTTP://example.com").is_ok());
         assert!(!shown("me:hunter2@example.com").contains("hunter2"));
         let with_key = shown("example.com/mcp?key=hunter2");
         assert!(with_key.contains("Did you mean https://example.com/mcp?...?") && !with_key.contains("hunter2"));

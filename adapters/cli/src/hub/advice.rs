@@ -17,6 +17,11 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
         }
         Kind::Disabled => format!("Enable it: {}", server_command("enable", name)),
         Kind::LoginRequired => format!("Log in: {}", login_command("login", Some(name), "", None, error.scopes())),
+        Kind::Unauthorized if error.field() == "authorization" => {
+            let login = login_command("login", Some(name), "", None, error.scopes());
+            format!("Log in, if the server has logins: {login}. Or give it a header with a token, in servers.json")
+        }
+        Kind::EndpointNotFound => format!("Check its URL: {}", server_command("show", name)),
         Kind::Unauthorized if error.code() == ErrorCode::ValidationError => {
             "Give it credentials: a header with a token, or a secret variable".into()
         }
@@ -28,11 +33,15 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             "Install the program that runs such packages (Node.js for npx, uv for uvx, Docker), or add it to the PATH"
                 .into()
         }
-        Kind::Start | Kind::PackageNotFound | Kind::EndpointNotFound if error.code() == ErrorCode::NotFound => {
+        Kind::Start | Kind::PackageNotFound if error.code() == ErrorCode::NotFound => {
             format!("Check the spelling: {}", server_command("show", name))
         }
         Kind::Timeout => {
-            "Try again: a first start may have to download much. Or allow more time (timeouts.start_ms)".into()
+            format!(
+                "A first start may have to download much: try again, or allow more time with timeouts.start_ms in servers.json. \
+                 See its output: {}",
+                server_command("logs", name)
+            )
         }
         Kind::RateLimited => "Try again later".into(),
         Kind::Start if error.code() == ErrorCode::ServiceUnavailable => when_solved(),
@@ -91,7 +100,7 @@ pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
 ///
 /// Returns `None` if the server can receive the call now, or after it has started. Calls to a server in the state `NeedsLogin`
 /// are allowed, because the hub checks at each call whether the user has logged in.
-pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
+pub(crate) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
     let not_running = || HubError::new(ErrorKind::NotRunning, "").at("server");
     let then_start = |error: &HubError| match error.kind() {
@@ -139,7 +148,7 @@ pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> H
 }
 
 /// Returns the error for a server that is still starting when the time of a command is over.
-pub(super) fn still_starting(detail: &StatusDetail) -> Option<HubError> {
+pub(crate) fn still_starting(detail: &StatusDetail) -> Option<HubError> {
     let (what, advice) = starting(detail);
     let message = format!("server `{}` {}. {advice}", detail.name, what);
     is_starting(detail.state).then(|| HubError::new(ErrorKind::Timeout, message).at("server"))

@@ -20,8 +20,8 @@ use mcpwire_hub::{ConnectOptions, HubError, HubOptions};
 use mcpwire_tokio::protocol::LoggingLevel;
 
 pub(crate) use self::advice::{
-    advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice, starting,
-    with_login_command,
+    advice, changed_tool, is_starting, not_started, refusal, secret_command, sentence, server_command, start_advice,
+    starting, still_starting,
 };
 pub(crate) use self::handle::{HubHandle, Previews, update_approved};
 pub(crate) use self::notices::{Notice, OnNotice, listen, task};

@@ -114,7 +114,9 @@ impl HubService {
             }
             Request::Call { tool, server, arguments, mode, timeout_ms } => {
                 let asked = Instant::now();
+                let is_named = server.is_some();
                 let id = self.server_of(&tool, server, timeout_ms).await?;
+                let only = Some(id).filter(|_| is_named);
                 // Progress does not extend the timeout: the user does not want to wait longer.
                 let left = timeout_ms.map(|limit| Duration::from_millis(limit).saturating_sub(asked.elapsed()));
                 let with_login = |error| match hub.status_detail(id) {
@@ -122,7 +124,7 @@ impl HubService {
                     None => error,
                 };
                 let result = self.call(id, &tool, &arguments, mode, left, tell).await;
-                result.map_err(|error| with_login(explained(hub, &tool, error)))
+                result.map_err(|error| with_login(explained(hub, only, &tool, error)))
             }
             Request::Task { server, action, handle, timeout_ms } => {
                 let limit = timeout_ms.map(Duration::from_millis);
@@ -186,7 +188,7 @@ impl HubService {
             let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
             // This also waits for servers that are starting and may have the tool.
             let found = self.hub.wait_for_tool_server(tool, timeout).await;
-            let id = found.map_err(|error| explained(&self.hub, tool, error))?;
+            let id = found.map_err(|error| explained(&self.hub, None, tool, error))?;
             return self.started(id, timeout.saturating_sub(asked.elapsed())).await;
         };
         self.running(&server, timeout_ms).await
@@ -266,12 +268,35 @@ async fn try_all(hub: &Hub, limit: Duration) {
     starts.detach_all();
 }
 
-/// Creates the error for a call of an unknown tool. The error suggests a similar name, or else names servers that may have the
-/// tool but are not running.
-pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
+/// Creates the error for a call of an unknown tool of the server `only`, or of any server. The error suggests a similar name, or
+/// else names servers that may have the tool but are not running.
+pub(crate) fn unknown_tool(hub: &Hub, only: Option<Uuid>, tool: &str) -> HubError {
     let error = HubError::unknown_tool(tool);
     let with_note = |note: String| error.clone().with_message(format!("{}. {note}", error.message()));
     let tools = hub.available_tools();
+    if let Some(config) = only.and_then(|id| hub.get(id)) {
+        let (id, name) = (config.id, config.name.trim());
+        let names = tools.of_server(id).map(|offered| (offered.tool.name.as_str(), offered.tool.name.as_str()));
+        let note = match text::nearest(tool, names) {
+            Some(nearest) => format!("Did you mean {nearest}?"),
+            None => format!("List its tools: mcpwire tools {}", text::word(name)),
+        };
+        let message = format!("server `{name}`: {}. {note}", error.message());
+        return error.with_message(message);
+    }
+    if let Some((server, rest)) = tool.split_once("__").filter(|_| hub.find_tool_server(tool).is_none()) {
+        // Starting all servers would not find such a tool.
+        let configs = hub.list();
+        let names: Vec<&str> = configs.iter().map(|config| config.name.trim()).collect();
+        let instead = match text::nearest(server, names.iter().map(|name| (*name, name))) {
+            Some(nearest) => format!("Did you mean {}__{rest}?", nearest.to_lowercase().replace(' ', "_")),
+            None => format!("Configured servers: {}", names.join(", ")),
+        };
+        return HubError::not_found(
+            "server",
+            format!("no server is called `{server}`, so there is no tool `{tool}`. {instead}"),
+        );
+    }
     let alike: Vec<&str> =
         tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
     if !alike.is_empty() {
@@ -306,9 +331,9 @@ pub(crate) fn exposed_tools(tools: &AvailableTools, only: Option<Uuid>) -> Vec<T
 }
 
 /// Adds a suggestion to the error of a call if the tool is unknown.
-fn explained(hub: &Hub, tool: &str, error: HubError) -> HubError {
+fn explained(hub: &Hub, only: Option<Uuid>, tool: &str, error: HubError) -> HubError {
     match error.kind() {
-        ErrorKind::ToolNotFound => unknown_tool(hub, tool),
+        ErrorKind::ToolNotFound => unknown_tool(hub, only, tool),
         _ => error,
     }
 }

@@ -39,9 +39,8 @@ impl LoginStore {
     pub(crate) fn of_place(&self, place: &LoginPlace, client: &ClientArgs) -> Result<ServerLogin, Failure> {
         let config = match (&place.server, &place.url) {
             (Some(name), _) => self.configured(name)?,
-            (None, Some(url)) if !url.contains("://") => return Err(Failure::url_without_scheme(url)),
             // A configuration for the server of `--url`, which is not in `servers.json`.
-            (None, Some(url)) => McpConfig::http("server", url),
+            (None, Some(url)) => Failure::check_url(url).map(|()| McpConfig::http("server", url))?,
             (None, None) => return Err(Failure::no_server()),
         };
         let name = place.server.as_ref().map(|_| config.name.trim().to_owned());
@@ -59,12 +58,14 @@ impl LoginStore {
         };
         let config = find_configured(&self.layout, name).map_err(failure)?;
         if let McpTransport::Stdio = config.transport {
+            let name = config.name.trim();
             let message = format!(
-                "server `{}` is started as a command, and only servers over HTTP have logins; it gets credentials from \
-                 its environment, see mcpwire secret --help",
-                text::name(config.name.trim())
+                "server `{}` is started as a command, and only servers over HTTP have logins",
+                text::name(name)
             );
-            return Err(Failure::usage("server", message));
+            let secret = format!("mcpwire secret set {} VARIABLE", text::word(name));
+            let hint = format!("To give it a token in a variable of its environment: {secret}");
+            return Err(Failure::usage("server", message).with_hint(hint));
         }
         Ok(config)
     }

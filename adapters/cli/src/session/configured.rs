@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
-use mcpwire_hub::{ErrorKind, Hub, HubError, McpService};
+use mcpwire_hub::{ErrorKind, McpService};
 use mcpwire_tokio::ConnectOptions;
 use mcpwire_tokio::protocol::{
     CompleteParams, CompleteResult, ItemList, Json, ListPromptsResult, ListResourceTemplatesResult,
@@ -14,7 +13,7 @@ use mcpwire_tokio::protocol::{
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::definition::reject_process_options;
+use super::definition::{OF_CONFIGURED, reject_process_options};
 use super::requests::Handlers;
 use super::{ListedTools, Server};
 use crate::args::{Options, Target, TaskAction};
@@ -22,7 +21,7 @@ use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{
     AddHandlers, Answerer, Asked, CallMode, Called, HubHandle, OnNotice, Request, Row, changed_tool, decoded,
-    exposed_tools, find_in, lacks_tools, not_started, unknown_tool, with_login_command,
+    exposed_tools, find_in, lacks_tools, not_started, refusal, still_starting, unknown_tool,
 };
 use crate::text;
 
@@ -36,6 +35,8 @@ pub(crate) struct Configured<'a> {
     options: &'a Options,
     /// Whether the servers that the command needs were started.
     is_started: bool,
+    /// Whether the user was told that the tools of a server are not listed.
+    lacks_servers: bool,
 }
 
 impl<'a> Configured<'a> {
@@ -47,7 +48,7 @@ impl<'a> Configured<'a> {
             ));
         }
         let console = Console::new(options);
-        reject_process_options(options, "a configured server has its own")?;
+        reject_process_options(options, OF_CONFIGURED)?;
         if options.trace.is_some() {
             console.note("warning: --trace has no effect on a call through a hub");
         }
@@ -59,7 +60,7 @@ impl<'a> Configured<'a> {
         let (add_handlers, answerer) =
             (Some(Box::new(add_handlers) as AddHandlers), Some(Box::new(answerer) as Answerer));
         let handle = HubHandle::open_with(&target.place, options, console, add_handlers, answerer)?;
-        Ok(Self { handle, server: target.server.clone(), options, is_started: false })
+        Ok(Self { handle, server: target.server.clone(), options, is_started: false, lacks_servers: false })
     }
 
     /// Starts the server that the command line selects, and returns its name.
@@ -79,7 +80,8 @@ impl<'a> Configured<'a> {
         if info.capabilities.is_none_or(|offered| is_offered(&offered)) {
             Ok(())
         } else {
-            Err(Failure::not_offered(&self.started()?, capability))
+            let server = self.started()?;
+            Err(Failure::not_offered(&server, capability, &format!("mcpwire info {}", text::word(&server))))
         }
     }
 
@@ -125,7 +127,7 @@ impl<'a> Configured<'a> {
             (None, Some(tool)) => {
                 let server = hub.find_tool_server(tool).and_then(|id| hub.get(id));
                 if server.is_none() && tool.contains("__") {
-                    return Err(Failure::from_hub_call(tool, &unknown_prefix(hub, tool)));
+                    return Err(Failure::from_hub_request(unknown_tool(hub, None, tool)));
                 }
                 server
             }
@@ -137,26 +139,21 @@ impl<'a> Configured<'a> {
             console.finish();
             started.map_err(|error| not_started(config.name.trim(), &error))?;
         } else {
-            self.handle.boot_with(&mut |detail| warn_of_failure(console, detail))?;
+            let mut lacks_servers = false;
+            self.handle.boot_with(&mut |detail| lacks_servers |= warn_of_failure(console, &detail))?;
+            self.lacks_servers = lacks_servers;
         }
         warn_of_changes(console, &hub.details());
         Ok(())
     }
 
-    /// Warns of each server that is not running, because the tools of that server are not listed.
-    fn warn_of_absent(&self, rows: Vec<Row>) {
-        let server = self.server.as_deref();
-        let is_meant = |detail: &StatusDetail| {
-            server.is_none_or(|server| folded(server) == folded(&detail.name) || server.parse() == Ok(detail.id))
-        };
-        for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
-            if detail.enabled || server.is_some() {
-                let error = detail.last_error.map(|error| with_login_command(&detail.name, error));
-                let why = error.map(|error| hub_message(&error)).or(detail.invalid_messages);
-                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
-                self.handle.console.warn(&text::line(&line));
-            }
+    /// Warns of each enabled server of the running hub that does not run, because its tools are not listed.
+    fn warn_of_absent(&mut self, rows: Vec<Row>) {
+        for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && detail.enabled) {
+            let why = refusal(&detail).or_else(|| still_starting(&detail)).map(|error| hub_message(&error));
+            let why = why.unwrap_or_else(|| format!("server `{}` is {}", detail.name, detail.state));
+            self.handle.console.warn(&format!("warning: not listed: {why}"));
+            self.lacks_servers = true;
         }
     }
 }
@@ -166,21 +163,30 @@ impl Server for Configured<'_> {
         &self.handle.console
     }
 
+    fn name(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    fn lacks_servers(&self) -> bool {
+        self.lacks_servers
+    }
+
     fn list_tools_each(&mut self, show: &mut dyn FnMut(ListedTools) -> Result<(), Failure>) -> Result<(), Failure> {
         let starts_all = self.server.is_none() && !self.is_started;
         let Some(hub) = self.handle.own_hub().filter(|hub| starts_all && !hub.list().is_empty()) else {
             return show(self.list_tools()?);
         };
         self.is_started = true;
-        let (mut shown, mut is_empty) = (Ok(()), true);
+        let (mut shown, mut is_empty, mut lacks_servers) = (Ok(()), true, false);
         self.handle.boot_with(&mut |detail| {
             let tools: Vec<Tool> = exposed_tools(&hub.available_tools(), Some(detail.id));
             is_empty &= tools.is_empty();
             if shown.is_ok() && !tools.is_empty() {
                 shown = show(ListedTools { tools, rejected: Vec::new() });
             }
-            warn_of_failure(&self.handle.console, detail);
+            lacks_servers |= warn_of_failure(&self.handle.console, &detail);
         })?;
+        self.lacks_servers = lacks_servers;
         shown?;
         warn_of_changes(&self.handle.console, &hub.details());
         if is_empty { show(ListedTools { tools: Vec::new(), rejected: Vec::new() }) } else { Ok(()) }
@@ -190,7 +196,7 @@ impl Server for Configured<'_> {
         self.start_servers(None)?;
         let tools =
             self.handle.ask(Request::Tools { server: self.server.clone(), timeout_ms: self.options.timeout_ms() })?;
-        if self.handle.is_remote() {
+        if self.handle.is_remote() && self.server.is_none() {
             let rows = self.handle.rows(Request::Status)?;
             self.warn_of_absent(rows);
         }
@@ -209,7 +215,7 @@ impl Server for Configured<'_> {
             CallMode::Detach => decoded(&called),
             CallMode::Call | CallMode::Task => Ok(Called::Result(called)),
         });
-        called.map_err(|error| Failure::from_hub_call(tool, &error))
+        called.map_err(Failure::from_hub_request)
     }
 
     fn list_own_tools(&mut self) -> Result<ListedTools, Failure> {
@@ -237,7 +243,7 @@ impl Server for Configured<'_> {
         let found = self.handle.ask(Request::Tool { tool: tool.to_owned(), server, timeout_ms });
         match found {
             Err(error) if error.kind() == ErrorKind::ToolNotFound => Ok(None),
-            found => found.map_err(|error| Failure::from_hub_call(tool, &error)),
+            found => found.map_err(Failure::from_hub_request),
         }
     }
 
@@ -285,12 +291,13 @@ impl Server for Configured<'_> {
     }
 }
 
-/// Warns of a server that could not be started.
-fn warn_of_failure(console: &Console, detail: StatusDetail) {
-    if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
-        let error = with_login_command(&detail.name, error);
-        console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
+/// Warns of a server that could not be started, so that its tools are not listed. Returns whether there is such a warning.
+fn warn_of_failure(console: &Console, detail: &StatusDetail) -> bool {
+    let error = detail.last_error.as_ref().filter(|_| detail.enabled);
+    if let Some(error) = error {
+        console.warn(&format!("warning: not listed: {}", not_started(detail.name.trim(), error).in_one_line()));
     }
+    error.is_some()
 }
 
 /// Warns of each tool whose definition has changed since the server last listed its tools.
@@ -298,18 +305,4 @@ pub(crate) fn warn_of_changes<'a>(console: &Console, details: impl IntoIterator<
     for detail in details {
         detail.changed_tools.iter().for_each(|change| console.warn(&changed_tool(&detail.name, change)));
     }
-}
-
-/// Creates the error for a tool name such as `server__tool` if no server called `server` is configured. Starting all servers
-/// would not find such a tool.
-fn unknown_prefix(hub: &Hub, tool: &str) -> HubError {
-    let error = unknown_tool(hub, tool);
-    let configs = hub.list();
-    let (server, rest) = tool.split_once("__").unwrap_or((tool, ""));
-    let names: Vec<&str> = configs.iter().map(|config| config.name.trim()).collect();
-    let instead = match text::nearest(server, names.iter().map(|name| (*name, name))) {
-        Some(nearest) => format!("Did you mean {}__{rest}?", nearest.to_lowercase().replace(' ', "_")),
-        None => format!("Configured servers: {}. To call a tool of that name, add --server NAME", names.join(", ")),
-    };
-    error.with_message(format!("tool not found: no configured server has the prefix `{server}`. {instead}"))
 }

@@ -65,7 +65,7 @@ impl Definition {
 
     /// Creates the definition of the configured server `name`, for a direct connection without a hub.
     fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
-        reject_process_options(options, "a configured server has its own")?;
+        reject_process_options(options, OF_CONFIGURED)?;
         let layout = layout(&target.place)?;
         let config = find_configured(&layout, name)?;
         let name = config.name.trim().to_owned();
@@ -114,9 +114,7 @@ impl Definition {
 
     fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a server at a URL has none")?;
-        if !url.contains("://") {
-            return Err(Failure::url_without_scheme(url));
-        }
+        Failure::check_url(url)?;
         let mut server = McpServerDef::http(url);
         server.unix_socket.clone_from(&target.http.unix_socket);
         server.ca_file.clone_from(&target.http.tls.ca);
@@ -127,7 +125,7 @@ impl Definition {
             let parts = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
             // The error does not contain the header, which may be a secret.
             let Some((name, value)) = parts.filter(|(name, _)| !name.is_empty()) else {
-                return Err(Failure::usage("header", "a header is NAME:VALUE, as in --header 'X-Team: blue'"));
+                return Err(Failure::usage("header", "--header takes NAME:VALUE, as in --header 'X-Team: blue'"));
             };
             server = server.header(name, value);
         }
@@ -135,15 +133,15 @@ impl Definition {
         let mut http = HttpOptions::default();
         if let Some(name) = &target.http.bearer_env {
             let Some(token) = env::var(name).ok().filter(|token| !token.trim().is_empty()) else {
-                let message = format!("environment variable {} (for the token) is not set or empty", text::line(name));
+                let message = format!("the variable {} of --bearer-env is not set, or is empty", text::line(name));
                 return Err(Failure::usage("bearer-env", message));
             };
             secrets.push(Secret::new(token.trim()));
             http = http.token(EnvToken(name.clone()));
         }
-        let has_credentials = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
         // At a Unix socket, a login is impossible: the authorization server cannot be reached over the socket.
-        let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
+        let may_log_in =
+            !has_authorization(&server) && target.http.bearer_env.is_none() && server.unix_socket.is_none();
         let settings = may_log_in.then(LoginSettings::default);
         Ok(Self { server, http, redactor: Redactor::new(secrets), settings, name: None })
     }
@@ -158,6 +156,14 @@ pub(crate) fn login_of(target: &Target, options: &Options) -> Result<Option<Serv
     let foreground = Foreground::start()?;
     Ok(Definition::new(target, options)?.login(target, &foreground))
 }
+
+/// Returns whether the client sends a header with a token to the server.
+pub(super) fn has_authorization(server: &McpServerDef) -> bool {
+    server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+}
+
+/// Why `--env` and `--cwd` have no effect on a configured server.
+pub(super) const OF_CONFIGURED: &str = "that of a configured server is set in servers.json: see mcpwire server list";
 
 /// Returns an error if the command line has options for a server process: `--env` or `--cwd`. `why` is the end of the error
 /// message.

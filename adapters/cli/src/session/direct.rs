@@ -16,7 +16,8 @@ use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, Noti
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::definition::Definition;
+use super::advice::failure_of;
+use super::definition::{Definition, has_authorization};
 use super::requests::Handlers;
 use super::{ListedTools, Server};
 use crate::args::{Options, Stderr, Target, TaskAction};
@@ -42,6 +43,9 @@ pub(crate) struct Direct<'a> {
     /// The user's login to the server. `None` for a server that cannot have one, such as a server process.
     pub(crate) login: Option<ServerLogin>,
     progress_reports: Arc<AtomicUsize>,
+    target: Target,
+    /// Whether the command line gives the client a token to send.
+    has_token: bool,
 }
 
 impl<'a> Direct<'a> {
@@ -60,6 +64,7 @@ impl<'a> Direct<'a> {
         }
         console.hide(&redactor);
         let handlers = Handlers::new(options)?;
+        let has_token = target.http.bearer_env.is_some() || has_authorization(&server);
         if server.is_exposed() {
             console.note(EXPOSED);
         }
@@ -68,12 +73,25 @@ impl<'a> Direct<'a> {
             connect_options = connect_options.log_level(LoggingLevel::Info).on_notification(|_| {});
         }
         let connect_options = handlers.declare(connect_options, server.display_name(), &console);
-        let client = McpClient::connect_on(Arc::new(foreground.handle()), &server, connect_options)
-            .map_err(|error| Failure::from_client(&error, options.stderr == Stderr::Hide).redacted(&redactor))?;
+        let client =
+            McpClient::connect_on(Arc::new(foreground.handle()), &server, connect_options).map_err(|error| {
+                failure_of(&error, target, has_token, options.stderr == Stderr::Hide).redacted(&redactor)
+            })?;
         foreground.interrupt.set_server(client.pid());
         let notifications = listens.then(|| client.notifications());
-        let progress_reports = Arc::default();
-        Ok(Self { options, console, client, notifications, foreground, redactor, login, progress_reports })
+        let (target, progress_reports) = (target.clone(), Arc::default());
+        Ok(Self {
+            options,
+            console,
+            client,
+            notifications,
+            foreground,
+            redactor,
+            login,
+            progress_reports,
+            target,
+            has_token,
+        })
     }
 
     /// Connects to the server with the MCP handshake, unless that was done before. Returns the server's name, protocol version and capabilities.
@@ -106,7 +124,11 @@ impl<'a> Direct<'a> {
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         let failure = match &self.login {
             Some(login) if error.kind() == ErrorKind::LoginRequired => login.required_for(error),
-            _ => Failure::from_client(error, self.options.stderr == Stderr::Hide),
+            login => {
+                let is_stored = |login: &ServerLogin| matches!(login.status(), Ok(Some(_)));
+                let has_token = self.has_token || login.as_ref().is_some_and(is_stored);
+                failure_of(error, &self.target, has_token, self.options.stderr == Stderr::Hide)
+            }
         };
         failure.redacted(&self.redactor)
     }
@@ -168,7 +190,7 @@ impl<'a> Direct<'a> {
         };
         match self.request(self.client.list_tools()) {
             Ok(_) if !self.client.has_tool(tool) => {
-                let failure = Failure::tool_not_found(tool, result.text().as_str());
+                let failure = Failure::tool_not_found(self.client.server_name(), tool, result.text().as_str());
                 Err(self.explained(tool, failure.redacted(&self.redactor)))
             }
             Err(failure) if failure.exit() == INTERRUPTED => Err(failure),
@@ -185,7 +207,9 @@ impl<'a> Direct<'a> {
         }
         match (failure.mistake(), self.client.get_tool(tool)) {
             (Some(Mistake::Arguments), Some(tool)) => failure.with_hint(page(&tool)),
-            (Some(Mistake::Tool), None) => failure.with_hint(suggestion(tool, &self.client.tools())),
+            (Some(Mistake::Tool), None) => {
+                failure.with_hint(suggestion(tool, self.client.tools().iter().map(|tool| &*tool.name)))
+            }
             _ => failure,
         }
     }
@@ -199,6 +223,10 @@ impl Server for Direct<'_> {
     fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         let listed = self.request(self.client.list_tools())?;
         Ok(ListedTools { tools: listed.to_vec(), rejected: listed.rejected().to_vec() })
+    }
+
+    fn name(&self) -> Option<&str> {
+        Some(self.client.server_name())
     }
 
     fn find_tool(&mut self, tool: &str) -> Result<Option<Tool>, Failure> {
@@ -272,14 +300,13 @@ fn page(tool: &Tool) -> String {
     String::from_utf8_lossy(&page).trim_end().to_owned()
 }
 
-pub(crate) fn suggestion<'t>(name: &str, tools: &'t [Tool]) -> String {
-    // The tools of a hub have the prefix of their server, which the user may leave out.
-    let with_short = |tool: &'t Tool| [&*tool.name, tool.name.split_once("__").map_or(&*tool.name, |(_, short)| short)];
-    let candidates = tools.iter().flat_map(|tool| with_short(tool).map(|name| (name, &tool.name)));
-    if let Some(nearest) = text::nearest(name, candidates) {
+/// Returns a suggestion for the user who has named a tool `name`, which is none of `tools`.
+pub(crate) fn suggestion<'t>(name: &str, tools: impl Iterator<Item = &'t str>) -> String {
+    let tools: Vec<&str> = tools.collect();
+    if let Some(nearest) = text::nearest(name, tools.iter().map(|tool| (*tool, tool))) {
         return format!("Did you mean {}?", text::line(nearest));
     }
-    let names: Vec<String> = tools.iter().take(MOST_NAMES).map(|tool| text::line(&tool.name)).collect();
+    let names: Vec<String> = tools.iter().take(MOST_NAMES).map(|tool| text::line(tool)).collect();
     let more = if tools.len() > MOST_NAMES { ", ..." } else { "" };
     if names.is_empty() {
         "The server has no tools.".to_owned()

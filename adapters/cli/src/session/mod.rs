@@ -1,5 +1,6 @@
 //! [`Server`]: the connection of a command, [`Direct`] to one server, or [`Configured`] to the configured servers through a hub.
 
+mod advice;
 mod configured;
 mod definition;
 mod direct;
@@ -30,6 +31,14 @@ pub(crate) struct ListedTools {
 /// hub, or one of them.
 pub(crate) trait Server {
     fn console(&self) -> &Console;
+
+    /// Returns the name of the server, or `None` for all configured servers.
+    fn name(&self) -> Option<&str>;
+
+    /// Returns whether the list of tools lacks those of servers that do not run, which the user has been told.
+    fn lacks_servers(&self) -> bool {
+        false
+    }
 
     /// Lists the available tools. [`Server::call`] accepts the names in the list.
     fn list_tools(&mut self) -> Result<ListedTools, Failure>;

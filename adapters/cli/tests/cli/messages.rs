@@ -15,7 +15,7 @@ const MESSAGES: &str = include_str!("messages.txt");
 
 /// The command lines that fail, or that change something. `DIR` is the directory of the test, in which `demo` is configured; `URL` is
 /// the URL of a server that gives the status before the slash.
-const COMMANDS: [&str; 60] = [
+const COMMANDS: [&str; 62] = [
     "tolls",
     "call",
     "call ad a=1 --demo",
@@ -50,6 +50,8 @@ const COMMANDS: [&str; 60] = [
     "tools --url https://127.0.0.1:1/mcp --ca DIR/none.pem",
     "tools --ca DIR/none.pem --demo",
     "tools -- DIR/no-such-program",
+    "tools -- DIR/servers.txt",
+    "tools -- no-such-program",
     "tools -- sh -c exit",
     "tools -- echo hello",
     "info demo --env A=b",

@@ -122,7 +122,7 @@ fn a_sampling_request_without_a_file_of_answers_says_where_answers_come_from() {
 fn a_hub_in_the_background_is_started_and_stopped() {
     let place = Place::with_demo();
     place.run("hub status").exits(3).shows(&["mcpwire hub start"]);
-    place.run("hub stop").exits(3).says(&["mcpwire hub start"]);
+    place.run("hub stop").gives(0, "").says(&["no hub is running"]);
     place.run("hub start").exits(0).says(&["the hub runs in the background"]);
     place.run("hub start").exits(0).says(&["running already"]);
     place.adds_up("demo__add");
@@ -276,7 +276,7 @@ fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
     assert_refused(&place, "slow__add --timeout 300ms", 5, &["server `slow` is still starting"]);
     place.write("gate", "");
     let waited = waiting.finish().gives(3, "");
-    waited.says(&["slow__add", "has failed", "no database", "mcpwire server logs slow"]);
+    waited.says(&["server `slow` has failed", "no database", "mcpwire server logs slow"]);
     hub.interrupt().exits(0);
 }
 

@@ -68,11 +68,11 @@ pub enum SpawnErrorKind {
 }
 
 fn message(SpawnError { command, cwd, kind, error }: &SpawnError) -> String {
+    let is_path = command.contains(['/', '\\']);
+    let missing = if is_path { " does not exist" } else { ". Is it installed, and in a directory of PATH?" };
     let command = printable(command);
     match kind {
-        SpawnErrorKind::NotFound => {
-            format!("command not found: `{command}`. Is it installed, and in a directory of PATH?")
-        }
+        SpawnErrorKind::NotFound => format!("command not found: `{command}`{missing}"),
         SpawnErrorKind::InterpreterNotFound => {
             format!("`{command}` exists, but not the interpreter that its first line names. Is that installed?")
         }

@@ -93,6 +93,10 @@ pub fn read_file(path: &Path) -> io::Result<String> {
 pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
+        // Most programs have JSON files, so the reason is that of a file that begins as one.
+        if text.trim_start().starts_with('{') {
+            parse_object(text).or_else(|reason| wrong("", format!("it is not valid JSON: {reason}")))?;
+        }
         let message = "cannot detect which program this file belongs to. Name the format: ".to_owned();
         return wrong("dialect", message + &Dialect::names());
     };

@@ -222,7 +222,7 @@ mod tests {
         let invalid = |text: &str| format!("the MCP server sent an invalid message: {text}");
         let protocol = |error, text| (http(error), Protocol, ServiceUnavailable, Backoff, invalid(text));
         let network = |error, text: &str| (error, Network, NetworkError, Backoff, format!("Connection failed: {text}"));
-        let no_server = "Package not found: no MCP server at this address (HTTP 404)".to_owned();
+        let no_server = "there is no MCP server at this address (HTTP 404)".to_owned();
         for (error, kind, code, retry, text) in [
             protocol(no_answer, "the server's response (HTTP 200) ended without an answer"),
             protocol(not_renewed, "the server has ended the session, and opened no new one: HTTP 404"),

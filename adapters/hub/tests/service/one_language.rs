@@ -230,7 +230,7 @@ async fn refusals_over_http_fail_alike() {
     ] {
         let both = Both::http(move || HttpAnswer::status(status).header("Retry-After", "17")).await;
         let errors = both.errors("refused").await;
-        errors.are(kind, "server `a`: `tools/call` of `refused` got no answer: …");
+        errors.are(kind, "server `a`: `tools/call` of `refused` failed: …");
         assert!(errors.client.to_string().contains(&status.to_string()), "{}", errors.client);
         assert_eq!(errors.hub.code(), code);
         assert_eq!(errors.hub.retry_after(), Some(Duration::from_secs(17)));
@@ -245,10 +245,7 @@ async fn a_missing_program_fails_alike() {
     hub.upsert(McpConfig::binary("a", program)).await.expect("it is added");
     let hub = soon(hub.start(hub.list()[0].id)).await.expect_err("there is none");
     let errors = Errors { tools: vec![ToolError::from(client.clone())], client, hub };
-    errors.are(
-        ErrorKind::Start,
-        "server `a`: command not found: `/nowhere/mcpwire-no-such-program`. Is it installed, and in a directory of PATH?",
-    );
+    errors.are(ErrorKind::Start, "server `a`: command not found: `/nowhere/mcpwire-no-such-program` does not exist");
     assert_eq!((errors.hub.code(), errors.hub.field()), (ErrorCode::NotFound, "package.identifier"));
     assert!(errors.hub.client_error().and_then(|error| error.downcast_ref::<Error>()).is_some());
 }
@@ -265,7 +262,7 @@ async fn a_call_of_a_server_whose_program_is_missing_says_why_it_does_not_run() 
     assert_eq!(
         error.to_string(),
         "server `a`: `tools/call` of `echo` was not sent: the MCP server has failed; start it again first: command not found: \
-         `/nowhere/mcpwire-no-such-program`. Is it installed, and in a directory of PATH?"
+         `/nowhere/mcpwire-no-such-program` does not exist"
     );
     assert_eq!((error.kind(), error.code()), (ErrorKind::NotRunning, ErrorCode::ServiceUnavailable));
     assert_eq!((error.server(), error.tool(), error.field()), (Some("a"), Some("echo"), "package.identifier"));

@@ -173,12 +173,12 @@ impl<'a> Evidence<'a> {
     fn http_failure(&self, status: u16, retry_after: Option<Duration>) -> Failure {
         match status {
             401 | 403 => {
-                let text = format!("Missing required credentials: authorization required (HTTP {status}); log in");
+                let what = if status == 401 { "asks for authorization" } else { "does not allow it" };
+                let text = format!("the server {what} (HTTP {status})");
                 Failure::at_field(ErrorKind::Unauthorized, "authorization", text, Retry::Login)
             }
             404 | 410 => {
-                let text =
-                    format!("Package not found: no MCP server at this address (HTTP {status}); check the address");
+                let text = format!("there is no MCP server at this address (HTTP {status})");
                 Failure::at_field(ErrorKind::EndpointNotFound, IDENTIFIER, text, Retry::Never)
             }
             407 => {

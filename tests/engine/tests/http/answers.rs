@@ -170,7 +170,7 @@ fn refusals_are_told_with_their_status() {
         let expected = HttpError::Status { status, excerpt: body.into(), retry_after: None };
         assert_eq!(*error, expected);
         let text = CallError::Http { error, method }.to_string();
-        assert!(text.starts_with("`tools/call` got no answer: ") && text.contains(&status.to_string()), "{text}");
+        assert!(text.starts_with("`tools/call` failed: ") && text.contains(&status.to_string()), "{text}");
         assert!(text.contains(body), "{text}");
         // The connection is as good as before.
         assert_eq!((web.engine.session().in_flight(), web.engine.exchanges()), (0, 0));

@@ -53,14 +53,12 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
 
 fn config(arguments: &AddServer, options: &Options) -> Result<McpConfig, Failure> {
     let AddServer { name, address, npm, pypi, docker, url, secrets, lazy, tls, command } = arguments;
-    if let Some(address) = address.as_ref().filter(|address| !address.contains("://")) {
-        return Err(Failure::url_without_scheme(address));
-    }
     // A URL in place of the name is the address of a server without a name.
     let (name, address) = match name.as_ref().filter(|name| name.contains("://") && address.is_none()) {
         Some(url) => (None, Some(url)),
         None => (name.clone(), url.as_ref().or(address.as_ref())),
     };
+    address.map_or(Ok(()), |address| Failure::check_url(address))?;
     let package = [npm, pypi, docker].into_iter().flatten().next();
     let suggested = || match (package.or(address), command.split_first()) {
         (Some(source), _) => name_of_package(source),
@@ -68,8 +66,14 @@ fn config(arguments: &AddServer, options: &Options) -> Result<McpConfig, Failure
         (None, None) => None,
     };
     if package.is_none() && address.is_none() && command.is_empty() {
-        let message = "no server is given: use a URL, --npm PACKAGE, --pypi PACKAGE, --docker IMAGE or -- COMMAND";
-        return Err(Failure::usage("command", message));
+        let message = "no server is given: it needs a URL, --npm PACKAGE, --pypi PACKAGE, --docker IMAGE or -- COMMAND";
+        let name = text::word(name.as_deref().unwrap_or("notes"));
+        return Err(Failure::usage("command", message).with_hint(format!(
+            "Examples:\n  \
+             mcpwire server add {name} https://example.com/mcp\n  \
+             mcpwire server add {name} --npm @modelcontextprotocol/server-everything\n  \
+             mcpwire server add {name} -- ./server --option"
+        )));
     }
     let Some(name) = &name.or_else(suggested) else {
         return Err(Failure::usage("name", "the server needs a name: mcpwire server add NAME -- COMMAND"));

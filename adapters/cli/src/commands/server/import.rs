@@ -37,18 +37,29 @@ pub(super) fn run(arguments: &ImportServers, place: &Place, options: &Options) -
         }
         return add(found, arguments.trust, false, place, options);
     };
-    let found = read(file, arguments.from, arguments, &console)?;
+    let content = input::read_file("file", "", file)?;
+    let found = read(&content, file, arguments.from, arguments, &console).map_err(|error| {
+        let option = if error.field() == "dialect" { " (with --from)" } else { "" };
+        let file = text::line(&file.display().to_string());
+        let message = format!("could not import {file}: {}{option}", hub_message(&error));
+        Failure::from_hub(error.with_message(message))
+    })?;
     add(vec![found], arguments.trust, true, place, options)
 }
 
-/// Reads the configuration file of another program, and warns of settings that are not imported.
-fn read(file: &Path, from: Option<Dialect>, arguments: &ImportServers, console: &Console) -> Result<Found, Failure> {
-    let content = input::read_file("file", file)?;
+/// Reads the content of a configuration file of another program, and warns of settings that are not imported.
+fn read(
+    content: &str,
+    file: &Path,
+    from: Option<Dialect>,
+    arguments: &ImportServers,
+    console: &Console,
+) -> Result<Found, HubError> {
     let mut reading = ImportOptions::default().path(file).read_file(read_file);
     reading.dialect = from;
     let real = |folder: &PathBuf| fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
     reading.workspace = arguments.folder.as_ref().map(real);
-    let imported = import(&content, &reading)?;
+    let imported = import(content, &reading)?;
     for warning in &imported.warnings {
         let server = warning.server.as_deref().unwrap_or("the file");
         console.warn(&text::line(&format!("{server}: {} ({})", warning.message, warning.field)));
@@ -70,7 +81,9 @@ fn find(arguments: &ImportServers, place: &Place, console: &Console) -> Result<V
         .collect();
     let mut all = Vec::new();
     for (dialect, file) in files.filter(|(_, file)| file.exists()) {
-        let mut found = read(&file, Some(dialect), arguments, console).unwrap_or_else(|failure| {
+        let content = input::read_file("file", "", &file);
+        let found = content.and_then(|content| Ok(read(&content, &file, Some(dialect), arguments, console)?));
+        let mut found = found.unwrap_or_else(|failure| {
             let file = file.display().to_string();
             Found { servers: Vec::new(), refused: vec![(file.clone(), failure.message().to_owned())], file }
         });

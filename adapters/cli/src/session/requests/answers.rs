@@ -74,7 +74,7 @@ struct Sampling {
 
 impl Answers {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = input::read_file("answers", path)?;
+        let text = input::read_file("answers", "the file of --answers,", path)?;
         let wrong =
             |what: String| format!("{} is not a file of answers: {what}", text::line(&path.display().to_string()));
         Self::parse(&text).map_err(|what| Failure::usage("answers", wrong(what)))

@@ -45,7 +45,8 @@ fn a_device_a_directory_and_a_huge_file_are_refused_with_their_names() {
     let of_others = others.map(|file| (COMMANDS[0], file));
     for ((line, field), (file, what)) in COMMANDS.map(|command| (command, device)).into_iter().chain(of_others) {
         let error = run(reading(&place, line, file).arg("--json")).gives(2, "").error_is("VALIDATION_ERROR", field);
-        error.error_has("message", &format!("could not read {file}: {what}"));
+        let named = if field == "answers" { "the file of --answers, " } else { "" };
+        error.error_has("message", &format!("could not read {named}{file}: {what}"));
     }
 }
 

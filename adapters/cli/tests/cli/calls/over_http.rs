@@ -9,15 +9,18 @@ use crate::support::{Place, command, mcpwire, run};
 #[test]
 fn a_server_that_is_not_there_is_3_and_what_to_do_is_said() {
     let tools = format!("tools --url {}", DemoServer::start().url);
-    mcpwire(&tools).gives(3, "").says(&["cannot be reached", "check that the server is running"]);
+    mcpwire(&tools).gives(3, "").says(&["cannot be reached", "Check that the server is running"]);
     mcpwire(&format!("{tools} --json")).error_is("SERVICE_UNAVAILABLE", "connection");
 }
 
 #[test]
 fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
     for (status, says) in [
-        ("401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"mcp\"", ["authorization is needed", "--bearer-env"]),
-        ("403 Forbidden", ["authorization is needed", "not enough"]),
+        (
+            "401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"mcp\"",
+            ["The token that was sent is not", "--bearer-env"],
+        ),
+        ("403 Forbidden", ["The token that was sent does not allow this", "mcpwire login --url http://"]),
     ] {
         let (server, place) = (Answering::start(status, ""), Place::new());
         let trace = place.file("trace");
@@ -28,10 +31,12 @@ fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
             let head = server.heads.recv().expect("it was asked").to_lowercase();
             assert!(head.contains("\r\nx-key: hunter2\r\n"), "{head}");
             assert!(head.contains("\r\nauthorization: bearer hunter3\r\n"), "{head}");
-            let finished = finished.exits(3).says(&says).hides(&["hunter"]);
+            let finished = finished.exits(3).says(&["failed: the server"]).hides(&["hunter"]);
             let traced = fs::read_to_string(&trace).expect("a trace");
             assert!(traced.contains("server/discover") && !traced.contains("hunter"), "{traced}");
-            if !format.is_empty() {
+            if format.is_empty() {
+                finished.says(&says);
+            } else {
                 assert_eq!(finished.error()["field"], "authorization", "{finished:?}");
             }
         }
@@ -40,9 +45,11 @@ fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
 
 #[test]
 fn a_certificate_or_a_socket_that_cannot_be_used_is_named() {
-    for (scheme, option) in [("https", "--ca"), ("https", "--client-cert"), ("http", "--unix-socket")] {
-        mcpwire(&format!("info --url {scheme}://localhost:1/mcp {option} /not/there")).exits(3).says(&["/not/there"]);
+    for (scheme, option, exit) in [("https", "--ca", 2), ("https", "--client-cert", 2), ("http", "--unix-socket", 3)] {
+        let info = mcpwire(&format!("info --url {scheme}://localhost:1/mcp {option} /not/there"));
+        info.exits(exit).says(&["/not/there"]);
     }
+    mcpwire("info --url https://localhost:1/mcp --ca /etc/passwd").exits(2).says(&["CA certificate", "/etc/passwd"]);
 }
 
 #[test]

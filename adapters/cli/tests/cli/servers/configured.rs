@@ -36,7 +36,7 @@ fn a_typing_error_in_a_servers_name_starts_nothing() {
     let place = Place::new();
     let started = place.path().join("started");
     place.add_script("calc", &format!("touch '{}'; exec '{MCPWIRE}' demo-server", started.display()));
-    place.run(&format!("call clac__add {SUM}")).gives(4, "").says(&["Did you mean calc__add?"]);
+    place.run(&format!("call clac__add {SUM}")).gives(2, "").says(&["Did you mean calc__add?"]);
     place.run("tools --server clac").exits(2).says(&["Did you mean `calc`?"]);
     assert!(!started.exists());
 
@@ -102,8 +102,8 @@ fn a_server_that_hangs_or_speaks_no_mcp_is_named_and_delays_no_other() {
     place.add_script("babbles", "echo hello; echo world; cat >/dev/null");
     let babbled = "it sent 2 messages that are not MCP, the first: hello";
     // The tools of `demo` are there, though the start of the others ends only with the timeout.
-    let tools = place.run("tools --timeout 1s").exits(0).shows(&["demo__add("]);
-    tools.says(&["hangs: handshake timed out after 1 s", babbled]);
+    let tools = place.run("tools --timeout 1s").exits(3).shows(&["demo__add("]);
+    tools.says(&["server `hangs`: handshake timed out after 1 s", babbled]);
     let info = place.run("info babbles --timeout 1s").exits(5);
     info.says(&["handshake timed out after 1 s", babbled]);
     place.run("call demo add a=2 b=40 --timeout 20s").gives(0, "42\n");
@@ -126,7 +126,8 @@ fn a_name_of_any_length_in_a_file_is_shown_cut() {
 fn a_server_that_fails_is_told_and_spoils_no_other() {
     let place = Place::with_demo();
     place.run("server add bad -- /no/such/program");
-    place.run("tools").exits(0).shows(&["demo__add"]).says(&["bad: command not found"]);
+    place.run("tools").exits(3).shows(&["demo__add"]).says(&["server `bad`: command not found"]);
+    place.run("tools --json").exits(3).shows(&["demo__add"]);
     place.run("server doctor").exits(3).shows(&["ok demo", "failed bad"]);
     let rows = place.status();
     assert_eq!((&rows[0]["state"], &rows[1]["state"]), (&"running".into(), &"failed".into()));

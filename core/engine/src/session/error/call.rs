@@ -204,7 +204,7 @@ impl CallError {
             }
             CallError::Task { fault, .. } => write!(f, " {fault}"),
             #[cfg(feature = "http")]
-            CallError::Http { error, .. } => write!(f, " got no answer: {error}"),
+            CallError::Http { error, .. } => write!(f, " failed: {error}"),
             CallError::ToolNotFound { .. } | CallError::Structured { .. } | CallError::WrongTicket { .. } => Ok(()),
         }
     }

@@ -95,7 +95,7 @@ pub enum ConnectError {
     /// The HTTP request that carried `server/discover` or `initialize` failed, or its HTTP response did not contain the
     /// JSON-RPC response.
     #[cfg(feature = "http")]
-    #[error("`{method}` got no answer: {error}")]
+    #[error("`{method}` failed: {error}")]
     Http {
         /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,

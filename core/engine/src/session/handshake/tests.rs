@@ -161,7 +161,7 @@ fn http_errors_as_answers_to_the_probe() {
         })))
     };
     row(Auto, [Start, answer(404)], Stage::Initializing, "initialize 2025-11-25");
-    row(Auto, [Start, answer(307)], Stage::Done, "`server/discover` got no answer: the server answered with HTTP 307");
+    row(Auto, [Start, answer(307)], Stage::Done, "`server/discover` failed: the server answered with HTTP 307");
 }
 
 #[test]
