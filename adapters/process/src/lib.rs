@@ -23,10 +23,17 @@
 //! input and before each signal. When a process exits, its children become children of the init process. Nothing then shows which
 //! server has started them. To end these processes too, run the program in a container or control group, and end that.
 //!
+//! # Programs on Windows
+//!
+//! A command is found as a shell finds it: in the directories of `PATH`, with the extensions of `PATHEXT` that the system can start
+//! (`.com`, `.exe`, `.bat`, `.cmd`). An empty entry of `PATH` does not mean the current directory. A script (`.bat`, `.cmd`) is run
+//! by `cmd.exe`, and gets each argument unchanged. An argument that a script may not get unchanged, because it contains `%` or a
+//! line break, is an error before the start. A program gets all arguments without a shell.
+//!
 //! # Terminals
 //!
 //! Ctrl-C, Ctrl-\\ and Ctrl-Z at the terminal of the program do not reach a server. The server sees the end of its input when
-//! the program ends.
+//! the program ends. On Windows, a server has a console of its own, without a window.
 //!
 //! With the feature `setsid`, each server runs in a new session, without a controlling terminal. It cannot open `/dev/tty`, and
 //! it cannot move to another process group. Without the feature, a server can write to the terminal of the program and read the
@@ -41,14 +48,12 @@
 // | file | content |
 // |---|---|
 // | `process` | `Process`: a server's process, or what a launcher has started |
-// | `local`, `procfs` | detects the exit of a process, and signals it and its descendants |
-// | `spawn`, `program_file`, `isolation`, `pipes` | starts a server in a new process group, session or job; `check_descriptors` |
+// | `local`, `procfs` | starts a process in a new group, session or job; detects its exit, and signals it and its descendants |
+// | `spawn`, `program_file`, `pipes` | finds the program of a server and starts it; `check_descriptors` |
 // | `end_of_stream` | `EndOfStream`: decides when the connection to a server has ended |
 // | `shutdown` | `ProcessShutdown`: ends a server step by step |
 
 mod end_of_stream;
-#[cfg(unix)]
-mod isolation;
 mod local;
 mod pipes;
 mod process;

@@ -49,7 +49,7 @@ fn spawn_error_kind(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
             _ => SpawnErrorKind::NotPermitted,
         },
         io::ErrorKind::InvalidInput => SpawnErrorKind::Invalid,
-        io::ErrorKind::IsADirectory => SpawnErrorKind::NotExecutable,
+        io::ErrorKind::IsADirectory | io::ErrorKind::Unsupported => SpawnErrorKind::NotExecutable,
         // The system does not recognize the format of the file as a program.
         #[cfg(unix)]
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => SpawnErrorKind::NotExecutable,

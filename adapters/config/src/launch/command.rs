@@ -74,9 +74,7 @@ impl Container {
 /// itself.
 fn program(package: &McpPackage) -> String {
     let Some(usual) = package.package_type.runtimes().first() else { return package.identifier.clone() };
-    let program = package.runtime_hint.as_deref().unwrap_or(usual);
-    // On Windows, `npx` is a script, which is found only with its extension.
-    if cfg!(windows) && program == "npx" { "npx.cmd".to_owned() } else { program.to_owned() }
+    package.runtime_hint.as_deref().unwrap_or(usual).to_owned()
 }
 
 /// Returns the command that starts the server: the program, followed by its arguments. `env` are the names of the environment

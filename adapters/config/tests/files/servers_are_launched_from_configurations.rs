@@ -48,10 +48,9 @@ fn mc_t1_each_package_is_started_by_its_command() {
     let mut pipx = McpConfig::pypi("a", "p");
     pipx.package.runtime_hint = Some("pipx".into());
     pipx.package.version = Some("2".into());
-    let npx = if cfg!(windows) { "npx.cmd" } else { "npx" };
     for (config, expected) in [
-        (versioned, vec![npx, "-y", "@s/p@1.2.3", "x"]),
-        (McpConfig::npm("a", "@s/p@1").args(["$(x)", "a b"]), vec![npx, "-y", "@s/p@1", "$(x)", "a b"]),
+        (versioned, vec!["npx", "-y", "@s/p@1.2.3", "x"]),
+        (McpConfig::npm("a", "@s/p@1").args(["$(x)", "a b"]), vec!["npx", "-y", "@s/p@1", "$(x)", "a b"]),
         (bun, vec!["bunx", "p"]),
         (McpConfig::pypi("a", "p@1"), vec!["uvx", "p@1"]),
         (pipx, vec!["pipx", "run", "p==2"]),

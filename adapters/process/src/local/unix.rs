@@ -1,5 +1,6 @@
 //! The process of a server on Unix, with its process group and its descendants, so that a signal reaches all of them.
 
+mod isolation;
 #[cfg(target_os = "linux")]
 mod linux;
 
@@ -15,12 +16,12 @@ use rustix::process::{
     waitpid,
 };
 
+use isolation::isolate;
 #[cfg(target_os = "linux")]
 use linux::{Strays, has_only_zombies, leads_its_group};
 #[cfg(not(target_os = "linux"))]
 use unlisted::{Strays, has_only_zombies, leads_its_group};
 
-use crate::isolation::isolate;
 use crate::pipes::Pipes;
 
 /// Maximum number of searches for strays (descendants outside the process group) before a kill. A search finds the processes that

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::windows::io::AsRawHandle as _;
 use std::os::windows::process::CommandExt as _;
-use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -12,13 +11,17 @@ use process_wrap::std::{ChildWrapper, CommandWrap, JobObject};
 use win32job::{ExtendedLimitInfo, Job};
 
 use crate::pipes::Pipes;
+use crate::program_file::check_script_arguments;
 
 /// Flag that starts the process suspended, so that it cannot start other processes before it is in the job.
 const CREATE_SUSPENDED: u32 = 0x0000_0004;
 
-/// Flag that hides the console window. Without it, a program that has no console, such as an editor, would show a window for each
-/// server.
+/// Flag that gives the server a console of its own, without a window. Ctrl-C in the console of this program does not reach it, so
+/// this program can end the server in order; and a program without a console, such as an editor, shows no window for each server.
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
+/// Error of the system for a file that is neither a program nor a script, such as `server.py`.
+const ERROR_BAD_EXE_FORMAT: i32 = 193;
 
 /// Interval at which to check whether the killed server and its descendants have exited.
 const KILL_POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -46,7 +49,7 @@ impl LocalProcess {
         command.wrap(JobObject);
         let mut pipes = None;
         let server = command.spawn_with(|command| {
-            let mut child = command.creation_flags(CREATE_SUSPENDED | CREATE_NO_WINDOW).spawn()?;
+            let mut child = command.creation_flags(CREATE_SUSPENDED | CREATE_NO_WINDOW).spawn().map_err(explained)?;
             if let Err(error) = job.assign_process(child.as_raw_handle() as isize) {
                 let _ = child.kill();
                 return Err(io::Error::other(error));
@@ -98,25 +101,15 @@ impl LocalProcess {
     }
 }
 
-/// Returns an error if the command is a script, and an argument contains `%`. `cmd.exe` replaces `%NAME%` by the value of a
-/// variable, even within quotes. Std quotes or refuses all other special characters.
-fn check_script_arguments(command: &Command) -> io::Result<()> {
-    let script = Path::new(command.get_program());
-    let is_script = script
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("cmd") || extension.eq_ignore_ascii_case("bat"));
-    let with_percent = command.get_args().position(|argument| argument.as_encoded_bytes().contains(&b'%'));
-    match with_percent {
-        Some(index) if is_script => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!(
-                "argument {} contains `%`, which the script {} would not get unchanged. Put the value into an environment \
-                 variable, or start the program that the script starts",
-                index + 1,
-                script.display()
-            ),
-        )),
-        _ => Ok(()),
+/// Says what to do about a file that the system cannot start. Its own message has only a placeholder for the name of the file.
+fn explained(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(ERROR_BAD_EXE_FORMAT) => io::Error::new(
+            io::ErrorKind::Unsupported,
+            "Windows starts only programs (.exe, .com) and scripts (.cmd, .bat). Start the program that runs this file, such as \
+             `python`, with the file as its argument",
+        ),
+        _ => error,
     }
 }
 
