@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::regular::{Links, MAX_LINKS, if_there, make_private, open_regular, read_open_file};
+use crate::regular::{Links, MAX_LINKS, if_there, open_regular, read_open_file};
+use crate::system::{self, make_private};
 use crate::trusted::check_trusted;
 
 /// Maximum size of a file that [`SystemFs`] reads, in bytes. A hub's configuration of 1,000 servers takes 1 MiB, and 10,000
@@ -95,19 +96,11 @@ impl Fs for SystemFs {
 
     fn mode(&self, path: &Path) -> io::Result<Option<u32>> {
         let Some(meta) = if_there(fs::metadata(path))? else { return Ok(None) };
-        #[cfg(unix)]
-        let mode = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777;
-        #[cfg(not(unix))]
-        let mode = if meta.permissions().readonly() { 0o400 } else { 0o600 };
-        Ok(Some(mode))
+        Ok(Some(system::mode(&meta)))
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(path)
+        system::create_directory(path)
     }
 
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File> {
@@ -129,16 +122,10 @@ impl Fs for SystemFs {
         // The file is created private, and its mode is set afterwards, because the umask would restrict a mode that is given at
         // creation.
         make_private(&mut options);
-        let file = options.open(path)?;
-        if file.lock().is_ok() && path.symlink_metadata().is_err() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        #[cfg(unix)]
+        let file = system::create_held(&options, path)?;
         if mode != 0o600 {
-            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+            system::set_mode(&file, mode)?;
         }
-        #[cfg(not(unix))]
-        let _ = mode;
         Ok(Box::new(file))
     }
 
@@ -147,18 +134,11 @@ impl Fs for SystemFs {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        system::rename(from, to)
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        #[cfg(unix)]
-        return File::open(path)?.sync_all();
-        // Systems other than Unix cannot open a directory as a file, so nothing is synced.
-        #[cfg(not(unix))]
-        {
-            let _ = path;
-            Ok(())
-        }
+        system::sync_directory(path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -4,11 +4,12 @@
 //! user could then read the output, or have another file overwritten. A program of the superuser could even overwrite files of
 //! any user.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::regular::{Links, is_pipe, make_private, open_regular};
+use crate::regular::{Links, open_regular};
+use crate::system::{check_link, check_own_file, is_pipe, make_private, set_mode};
 
 /// Opens the file at `path` to replace its content, and creates the file if it is missing. Afterwards, only this user can read
 /// and write a regular file.
@@ -39,54 +40,7 @@ pub fn create_output(path: &Path) -> io::Result<File> {
     make_private(&mut options);
     let (file, metadata) = open_regular(path, options, Links::Refuse)?;
     check_own_file(&metadata)?;
-    #[cfg(unix)]
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    set_mode(&file, 0o600)?;
     file.set_len(0)?;
     Ok(file)
-}
-
-/// Checks that an open file belongs to this user and has no second hard link, so that writing to it changes no file of another
-/// user.
-///
-/// # Errors
-/// [`io::ErrorKind::PermissionDenied`] if the file belongs to another user or has several hard links.
-pub fn check_own_file(metadata: &Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        if metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(denied("it belongs to another user. Name another file"));
-        }
-        if metadata.nlink() > 1 {
-            return Err(denied("it is a file with several names (hard links). Name another file"));
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = metadata;
-    Ok(())
-}
-
-/// Checks that a symbolic link at `path` belongs to this user or the superuser. Accepts every path that is not a symbolic link,
-/// also a missing file.
-///
-/// # Errors
-/// [`io::ErrorKind::PermissionDenied`] if the link belongs to another user.
-pub fn check_link(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let is_foreign =
-            |link: Metadata| link.is_symlink() && link.uid() != 0 && link.uid() != rustix::process::geteuid().as_raw();
-        if fs::symlink_metadata(path).is_ok_and(is_foreign) {
-            return Err(denied("it is a symbolic link of another user"));
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
-}
-
-#[cfg(unix)]
-fn denied(message: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, message)
 }

@@ -8,6 +8,8 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::system::{self, is_pipe, without_waiting};
+
 /// Maximum number of symbolic links to follow for one path, so that links that form a loop end. Linux has the same limit.
 #[cfg(feature = "replace")]
 pub(crate) const MAX_LINKS: usize = 40;
@@ -37,35 +39,11 @@ pub fn open_regular(path: &Path, options: OpenOptions, links: Links) -> io::Resu
     if let Some(metadata) = if_there(found)? {
         check(metadata.file_type())?;
     }
-    let file = without_waiting(options, links).open(path)?;
+    let file = without_waiting(options, links == Links::Refuse).open(path)?;
     // Another file may have replaced the checked file before it was opened.
     let metadata = file.metadata()?;
     check(metadata.file_type())?;
     Ok((file, metadata))
-}
-
-/// Sets the permissions of a file that `options` will create: only this user can read and write it.
-pub(crate) fn make_private(options: &mut OpenOptions) {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    #[cfg(not(unix))]
-    let _ = options;
-}
-
-/// Adds the flags `O_NONBLOCK` and `O_NOCTTY`: opening a pipe does not wait, and opening a terminal does not make it the
-/// controlling terminal.
-#[cfg(unix)]
-fn without_waiting(mut options: OpenOptions, links: Links) -> OpenOptions {
-    use rustix::fs::OFlags;
-    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    flags.set(OFlags::NOFOLLOW, links == Links::Refuse);
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    options
-}
-
-#[cfg(not(unix))]
-fn without_waiting(options: OpenOptions, _: Links) -> OpenOptions {
-    options
 }
 
 /// Reads a whole regular file of at most `max_bytes`, without waiting for a pipe or terminal. Follows symbolic links.
@@ -143,31 +121,10 @@ fn check(kind: FileType) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-#[cfg(unix)]
-pub(crate) fn is_pipe(kind: FileType) -> bool {
-    std::os::unix::fs::FileTypeExt::is_fifo(&kind)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_pipe(_: FileType) -> bool {
-    false
-}
-
 fn describe(kind: FileType) -> &'static str {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        if kind.is_fifo() {
-            return "a named pipe";
-        }
-        if kind.is_socket() {
-            return "a socket";
-        }
-        if kind.is_char_device() || kind.is_block_device() {
-            return "a device";
-        }
-    }
-    if kind.is_dir() {
+    if let Some(special) = system::describe(kind) {
+        special
+    } else if kind.is_dir() {
         "a directory"
     } else if kind.is_symlink() {
         "a symbolic link"

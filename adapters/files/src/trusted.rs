@@ -6,9 +6,9 @@ use std::io;
 use std::path::Path;
 
 #[cfg(not(unix))]
-use self::elsewhere::check_owner;
+use self::other::check_owner;
 #[cfg(not(unix))]
-pub use self::elsewhere::check_trusted;
+pub use self::other::check_trusted;
 #[cfg(unix)]
 use self::unix::check_owner;
 #[cfg(unix)]
@@ -265,7 +265,7 @@ mod unix {
 
 /// Systems other than Unix do not have the permissions that these checks are about.
 #[cfg(not(unix))]
-mod elsewhere {
+mod other {
     use std::fs::Metadata;
     use std::path::Path;
 

@@ -32,7 +32,8 @@ mod tasks;
 #[doc(hidden)]
 pub mod files {
     pub use mcpwire_files::{
-        Links, check_link, check_trusted, create_output, open_regular, read_file_or_pipe, read_to_end,
+        Fs, Links, SystemFs, check_link, check_trusted, create_output, make_private, open_regular, read_file_or_pipe,
+        read_to_end,
     };
 }
 

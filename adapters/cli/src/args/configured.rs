@@ -220,7 +220,7 @@ pub(crate) enum HubCommand {
         #[arg(long, value_name = "N", default_value_t = 100)]
         lines: usize,
     },
-    /// Print a unit that starts the hub with your session, for systemd or launchd
+    /// Print a unit that starts the hub with your session, for systemd, launchd or the registry of Windows
     Service {
         /// The program that starts services [default: that of this system]
         #[arg(value_name = "MANAGER")]
@@ -235,6 +235,18 @@ pub(crate) enum HubCommand {
 pub(crate) enum Manager {
     Systemd,
     Launchd,
+    Registry,
+}
+
+impl Manager {
+    /// The one of this system.
+    pub(crate) const USUAL: Manager = if cfg!(windows) {
+        Manager::Registry
+    } else if cfg!(target_vendor = "apple") {
+        Manager::Launchd
+    } else {
+        Manager::Systemd
+    };
 }
 
 /// The arguments that select a login: the server and the account.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mcpwire_hub::files::{Fs as _, SystemFs, make_private};
 use mcpwire_hub::layout::Layout;
 use mcpwire_tokio::protocol::Negotiate;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde::Serialize;
 use crate::args::{Manager, Options, Place, protocol_name};
 use crate::console::{Console, Interrupt, output};
 use crate::failure::{Failure, NOT_CONNECTED};
-use crate::hub::{HubHandle, Request, is_hub_running, layout};
+use crate::hub::{HubHandle, Request, detach, is_hub_running, layout};
 use crate::text;
 
 /// Maximum time for a hub to open its socket, or to end. A hub that ends gives its servers some seconds each, all at the same time.
@@ -26,14 +27,8 @@ const FOLLOW: Duration = Duration::from_millis(200);
 /// Maximum size of the log of earlier hubs to keep when a hub starts, in bytes.
 const LARGE_LOG: u64 = 4 << 20;
 
-/// Whether commands can share a hub on this system.
-pub(super) const CAN_SHARE: bool = cfg!(unix);
-
 /// Starts a hub in the background, and waits until it answers.
 pub(super) fn start(place: &Place, options: &Options) -> Result<(), Failure> {
-    if !CAN_SHARE {
-        return Err(cannot_share());
-    }
     let layout = layout(place)?;
     let console = Console::new(options);
     if is_hub_running(&layout) {
@@ -45,8 +40,9 @@ pub(super) fn start(place: &Place, options: &Options) -> Result<(), Failure> {
     let from = output.metadata().map_or(0, |metadata| metadata.len());
     let program = std::env::current_exe().map_err(|error| not_started(&error.to_string()))?;
     let mut command = Command::new(program);
-    command.args(arguments_of_run(place, options)).arg("--own-session").stdin(Stdio::null());
+    command.args(arguments_of_run(place, options)).stdin(Stdio::null());
     command.stdout(output.try_clone().map_or_else(|_| Stdio::null(), Into::into)).stderr(output);
+    detach(&mut command);
     let mut child = command.spawn().map_err(|error| not_started(&error.to_string()))?;
     let interrupt = Interrupt::install();
     let started = Instant::now();
@@ -69,12 +65,9 @@ pub(super) fn start(place: &Place, options: &Options) -> Result<(), Failure> {
 
 /// Lets commands start the hub in the background when they need a configured server, or no longer.
 pub(super) fn set_auto(on: bool, place: &Place, options: &Options) -> Result<(), Failure> {
-    if on && !CAN_SHARE {
-        return Err(cannot_share());
-    }
     let marker = auto_marker(&layout(place)?);
     let set = match marker.parent() {
-        Some(directory) if on => fs::create_dir_all(directory).and_then(|()| fs::write(&marker, "")),
+        Some(directory) if on => SystemFs.create_directory(directory).and_then(|()| fs::write(&marker, "")),
         _ => fs::remove_file(&marker).or_else(|error| match error.kind() {
             io::ErrorKind::NotFound => Ok(()),
             _ => Err(error),
@@ -93,7 +86,7 @@ pub(super) fn set_auto(on: bool, place: &Place, options: &Options) -> Result<(),
 /// no failure of the command, which starts its servers itself then.
 pub(super) fn start_if_wanted(place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
-    if CAN_SHARE && auto_marker(&layout).exists() && !is_hub_running(&layout) {
+    if auto_marker(&layout).exists() && !is_hub_running(&layout) {
         let quiet = Options { quiet: true, ..options.clone() };
         match start(place, &quiet) {
             Ok(()) => Console::new(options).note("the hub runs in the background now (mcpwire hub auto off)"),
@@ -106,10 +99,6 @@ pub(super) fn start_if_wanted(place: &Place, options: &Options) -> Result<(), Fa
 /// The file that exists while the user wants commands to start the hub.
 fn auto_marker(layout: &Layout) -> PathBuf {
     layout.state().join("start-hub")
-}
-
-fn cannot_share() -> Failure {
-    Failure::usage("hub", "on this system, commands cannot share servers")
 }
 
 /// Ends the running hub with its servers, and waits until its process has ended.
@@ -196,15 +185,15 @@ fn follow_log(log: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a unit that runs the hub as a service of the user: for systemd, or for launchd.
+/// Prints a unit that runs the hub as a service of the user: for systemd, for launchd, or for the registry of Windows.
 pub(super) fn service(manager: Option<Manager>, place: &Place, options: &Options) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| not_started(&error.to_string()))?;
     let mut words = vec![program.to_string_lossy().into_owned()];
     words.extend(arguments_of_run(place, options));
-    let usual = if cfg!(target_vendor = "apple") { Manager::Launchd } else { Manager::Systemd };
-    let unit = match manager.unwrap_or(usual) {
+    let unit = match manager.unwrap_or(Manager::USUAL) {
         Manager::Systemd => systemd_unit(&words),
         Manager::Launchd => launchd_unit(&words),
+        Manager::Registry => run_key(&words),
     };
     output::bytes(unit.as_bytes())
 }
@@ -256,6 +245,19 @@ fn launchd_unit(words: &[String]) -> String {
     )
 }
 
+/// The command that lets Windows start the hub when the user logs on. It starts the hub in the background, because `hub run` would
+/// keep a window open.
+fn run_key(words: &[String]) -> String {
+    // `reg` takes quotes with a backslash before them. A path cannot contain quotes.
+    let words: Vec<String> = words.iter().map(|word| format!("\\\"{word}\\\"")).collect();
+    let key = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run";
+    format!(
+        "rem Run this command once; to undo it: reg delete {key} /v mcpwire\n\
+         reg add {key} /v mcpwire /f /d \"{}\"\n",
+        words.join(" ").replacen(r#"\"hub\" \"run\""#, "hub start", 1)
+    )
+}
+
 /// Returns the arguments with which this program runs the hub with the same options.
 fn arguments_of_run(place: &Place, options: &Options) -> Vec<String> {
     let mut words = ["hub", "run"].map(str::to_owned).to_vec();
@@ -280,15 +282,14 @@ fn log_path(layout: &Layout) -> PathBuf {
 /// Opens the log for a new hub. A large log is kept as `hub.log.1`.
 fn open_log(log: &Path) -> io::Result<File> {
     if let Some(directory) = log.parent() {
-        fs::create_dir_all(directory)?;
+        SystemFs.create_directory(directory)?;
     }
     if fs::metadata(log).is_ok_and(|metadata| metadata.len() > LARGE_LOG) {
         fs::rename(log, log.with_extension("log.1"))?;
     }
     let mut options = File::options();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    make_private(&mut options);
     options.open(log)
 }
 
@@ -328,5 +329,7 @@ mod tests {
         let unit = launchd_unit(&words);
         assert!(unit.contains("<string>/opt/a b/mcpwire</string>"), "{unit}");
         assert!(unit.contains("<string>say \"hi\" &lt;&amp;&gt;</string>"), "{unit}");
+        let task = run_key(&["C:\\a b\\mcpwire.exe", "hub", "run"].map(str::to_owned));
+        assert!(task.ends_with("/d \"\\\"C:\\a b\\mcpwire.exe\\\" hub start\"\n"), "{task}");
     }
 }

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use super::background;
 use crate::args::{HubCommand, Options, Place};
-use crate::console::output;
+use crate::console::{Console, Foreground, output};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, Request, Row};
+use crate::hub::{HubHandle, Request, Row, layout, leave_session, serve};
 use crate::session::warn_of_changes;
 use crate::show::{self, Layout};
 
@@ -25,22 +25,12 @@ pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Res
     Ok(0)
 }
 
-#[cfg(unix)]
 fn run_hub(own_session: bool, place: &Place, options: &Options) -> Result<(), Failure> {
-    use crate::console::{Console, Foreground};
-    use crate::hub::{layout, serve};
-
     if own_session {
-        // This fails if the process leads a group already, and then nothing is lost.
-        let _ = rustix::process::setsid();
+        leave_session();
     }
     let layout = layout(place)?;
     Ok(Foreground::start()?.finish(async || serve(&layout, options, &Console::new(options)).await)?)
-}
-
-#[cfg(not(unix))]
-fn run_hub(_: bool, _: &Place, _: &Options) -> Result<(), Failure> {
-    Err(Failure::usage("hub", "on this system, commands cannot share servers"))
 }
 
 /// Sends a request to the running hub (`mcpwire hub run`). Returns an error if no hub is running.

@@ -62,7 +62,7 @@ pub(super) fn run(server: Option<&str>, place: &Place, options: &Options) -> Res
     let layout = layout(place)?;
     let mut current = server.map(|name| configured_name(&layout, name)).transpose()?;
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
-    let starts_hub = !is_hub_running(&layout) && background::CAN_SHARE;
+    let starts_hub = !is_hub_running(&layout);
     if starts_hub {
         background::start(place, &Options { quiet: true, ..options.clone() })?;
     }
@@ -72,7 +72,7 @@ pub(super) fn run(server: Option<&str>, place: &Place, options: &Options) -> Res
     let history = layout.state().join("history.txt");
     let _ = editor.load_history(&history);
     let console = Console::new(options);
-    let shows_notifications = io::stdin().is_terminal() && !options.quiet && background::CAN_SHARE;
+    let shows_notifications = io::stdin().is_terminal() && !options.quiet;
     if io::stdin().is_terminal() {
         console.note("`help` explains the shell, Tab completes, Ctrl-D leaves.");
     }

@@ -14,6 +14,7 @@ use mcpwire_tokio::Tokio;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
+use super::system;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::text;
 
@@ -42,8 +43,7 @@ impl Interrupt {
             // The handler waits until this function has ended. If this fails, an interrupt ends the process as usual, and servers
             // notice the end of their standard input.
             let _ = ctrlc::set_handler(|| Self::install().press());
-            #[cfg(unix)]
-            let _ = quit::install();
+            let _ = system::watch_quit();
             Self { was_pressed: watch::Sender::new(false), server: Mutex::new(None) }
         })
     }
@@ -83,7 +83,7 @@ impl Interrupt {
         self.was_pressed.send_replace(true);
     }
 
-    fn press(&self) {
+    pub(super) fn press(&self) {
         if self.was_pressed.send_replace(true) {
             // A server that is just starting would otherwise continue to run.
             kill_children();
@@ -91,32 +91,6 @@ impl Interrupt {
             warn_of_lost_logins(&unsettled_logins(), "a signal has ended the wait for the answer");
             process::exit(INTERRUPTED.into())
         }
-    }
-}
-
-#[cfg(unix)]
-mod quit {
-    use std::{io, thread};
-
-    use tokio::signal::unix::{SignalKind, signal};
-
-    use super::{Interrupt, runtime};
-
-    /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, SIGQUIT would end this process, but not servers that ignore
-    /// the end of their standard input.
-    pub(super) fn install() -> io::Result<()> {
-        let runtime = runtime()?;
-        let context = runtime.enter();
-        let mut signals = signal(SignalKind::quit())?;
-        drop(context);
-        let wait = move || {
-            while runtime.block_on(signals.recv()).is_some() {
-                Interrupt::install().press();
-                Interrupt::install().press();
-            }
-        };
-        thread::Builder::new().name("mcpwire-quit".into()).stack_size(256 * 1024).spawn(wait)?;
-        Ok(())
     }
 }
 

@@ -3,6 +3,10 @@
 mod interrupt;
 pub(crate) mod output;
 mod prompt;
+#[cfg(unix)]
+mod unix;
+#[cfg(not(unix))]
+mod windows;
 
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -14,9 +18,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcpwire_hub::redact::Redactor;
 use mcpwire_tokio::protocol::{LogMessage, LoggingLevel, Progress, Task, printable};
 use owo_colors::{AnsiColors, OwoColorize};
+#[cfg(unix)]
+use unix as system;
+#[cfg(not(unix))]
+use windows as system;
 
 pub(crate) use self::interrupt::{Foreground, Interrupt, warn_of_lost_logins};
-pub(crate) use self::prompt::{Prompt, Terminal, agrees, is_at_terminal, read_secret};
+pub(crate) use self::prompt::{Prompt, Terminal, agrees, is_at_terminal};
+pub(crate) use self::system::read_secret;
 use crate::args::Options;
 use crate::{show, text};
 

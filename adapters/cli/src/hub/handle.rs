@@ -12,13 +12,10 @@ use mcpwire_tokio::protocol::Json;
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
-#[cfg(not(unix))]
-use self::elsewhere::Client;
 use super::advice::is_starting;
 use super::notices::OnNotice;
 use super::protocol::{Answerer, Previewed, Request, Row, decoded};
 use super::service::HubService;
-#[cfg(unix)]
 use super::socket::Client;
 use super::{AddHandlers, hub_options, layout};
 use crate::args::{Options, Place};
@@ -322,38 +319,4 @@ pub(crate) fn update_approved(
         preview.approve(config);
     }
     Ok(HubHandle::open(place, options)?.ask(Request::Update { config: config.to_json() })?)
-}
-
-#[cfg(not(unix))]
-mod elsewhere {
-    use mcpwire_hub::HubError;
-    use mcpwire_hub::layout::Layout;
-    use mcpwire_tokio::protocol::Json;
-
-    use super::{Answerer, Console, OnNotice, Request};
-
-    /// Placeholder for a connection to the running hub on systems without Unix sockets, where each command uses a hub in its own
-    /// process. No value of this type exists.
-    pub(super) enum Client {}
-
-    impl Client {
-        #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
-        pub(super) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
-            Ok(None)
-        }
-
-        pub(super) fn listen(&mut self, _: Option<Answerer>, _: &Console) {
-            match *self {}
-        }
-
-        #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]
-        pub(super) async fn closed(&mut self) {
-            match *self {}
-        }
-
-        #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]
-        pub(super) async fn ask(&mut self, _: &Request, _: OnNotice<'_>) -> Result<Json, HubError> {
-            match *self {}
-        }
-    }
 }

@@ -4,13 +4,11 @@
 mod advice;
 mod handle;
 mod notices;
+mod platform;
 mod protocol;
-#[cfg(unix)]
 mod questions;
-#[cfg(unix)]
 mod server;
 mod service;
-#[cfg(unix)]
 mod socket;
 
 use mcpwire_hub::config::{McpConfig, folded};
@@ -25,21 +23,14 @@ pub(crate) use self::advice::{
 };
 pub(crate) use self::handle::{HubHandle, Previews, update_approved};
 pub(crate) use self::notices::{Notice, OnNotice, listen, task};
+pub(crate) use self::platform::{detach, leave_session};
 pub(crate) use self::protocol::{Answer, Answerer, Asked, CallMode, Called, Request, Row, are_accepted, decoded};
-#[cfg(unix)]
 pub(crate) use self::server::serve;
 pub(crate) use self::service::{exposed_tools, lacks_tools, unknown_tool};
-#[cfg(unix)]
 pub(crate) use self::socket::is_hub_running;
 use crate::args::{Options, Place};
 use crate::failure::Failure;
 use crate::text;
-
-/// Returns false: on this system, commands cannot share a hub.
-#[cfg(not(unix))]
-pub(crate) fn is_hub_running(_: &Layout) -> bool {
-    false
-}
 
 /// Name of the directory in which this program keeps its files, below a directory of the user such as `~/.config`.
 const APPLICATION: &str = "mcpwire";

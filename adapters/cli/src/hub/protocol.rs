@@ -14,7 +14,6 @@ use mcpwire_tokio::{RunningTask, TaskOrResult};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-#[cfg(unix)]
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use super::notices::Notice;
@@ -172,7 +171,6 @@ impl Called {
 }
 
 /// A message from the running hub to a command, sent as one line of JSON.
-#[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {
@@ -208,7 +206,6 @@ pub(crate) type Answerer = Box<dyn Fn(&Asked) -> Answer + Send>;
 
 /// A [`HubError`] as the running hub sends it: with its kind, the name of the server and the name of the tool. The JSON of a
 /// `HubError` alone contains none of these.
-#[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ErrorWithKind {
     #[serde(flatten)]
@@ -220,7 +217,6 @@ pub(super) struct ErrorWithKind {
     tool: Option<String>,
 }
 
-#[cfg(unix)]
 impl From<HubError> for ErrorWithKind {
     fn from(error: HubError) -> Self {
         let (server, tool) = (error.server().map(str::to_owned), error.tool().map(str::to_owned));
@@ -228,7 +224,6 @@ impl From<HubError> for ErrorWithKind {
     }
 }
 
-#[cfg(unix)]
 impl From<ErrorWithKind> for HubError {
     fn from(ErrorWithKind { error, kind, server, tool }: ErrorWithKind) -> Self {
         let error = error.with_kind(kind);
@@ -321,7 +316,6 @@ pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
 }
 
 /// Writes a request or a response as a line of JSON.
-#[cfg(unix)]
 pub(super) async fn write_line(
     writer: &mut (impl AsyncWrite + Unpin),
     message: &impl Serialize,
@@ -336,7 +330,7 @@ pub(crate) fn decoded<T: DeserializeOwned>(json: &Json) -> Result<T, HubError> {
     json.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,5 +1,5 @@
-//! `mcpwire hub run`: runs the configured servers, and answers requests of other commands over a Unix socket. Only the user who
-//! runs the hub can open the socket.
+//! `mcpwire hub run`: runs the configured servers, and answers requests of other commands over a socket. Only the user who runs the
+//! hub can use the socket.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -9,18 +9,16 @@ use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::{Hub, HubError, McpService as _};
 use mcpwire_tokio::protocol::Json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, BufReader, Interest, Take};
-use tokio::net::unix::OwnedReadHalf;
-use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{sleep, timeout};
 
 use super::advice::changed_tool;
 use super::hub_options;
+use super::platform::{ReadHalf, Socket, Stream, Visitor};
 use super::protocol::{Request, Response, json, write_line};
 use super::questions::Questions;
 use super::service::{HubService, find};
-use super::socket::{Socket, failed};
 use crate::args::Options;
 use crate::console::{Console, Interrupt};
 use crate::failure::hub_message;
@@ -45,31 +43,29 @@ const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration
 
 /// Runs all enabled servers, and answers requests of commands until an interrupt such as Ctrl-C. Then ends all servers.
 pub(crate) async fn serve(layout: &Layout, options: &Options, console: &Console) -> Result<(), HubError> {
-    let (socket, listener) = Socket::bind(layout)?;
-    let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
+    let socket = Socket::bind(layout)?;
     let interrupt = Interrupt::install();
     let questions = Questions::default();
     let hub = Hub::open(hub_options(layout, options, Some(questions.handlers()))).await?;
     for child in &hub.reaped().ended {
         tell(console, &format!("ended a process that an earlier hub had left: {}", child.pid));
     }
-    tell(console, &format!("listening at {}", socket.path.display()));
+    tell(console, &format!("listening at {}", socket.place()));
     let starting = hub.clone();
     let starting = tokio::spawn(async move { starting.boot().await });
     let reporting = tokio::spawn(report(hub.clone(), console.clone()));
     let service = HubService::new(hub.clone());
-    let accept = async || listener.accept().await.map(|(stream, _)| stream);
-    let serve = |stream: UnixStream| {
-        if stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw()) {
-            let (service, questions) = (service.clone(), questions.clone());
-            tokio::spawn(async move {
+    let serve = |visitor: Visitor| {
+        let (service, questions) = (service.clone(), questions.clone());
+        tokio::spawn(async move {
+            if let Some(stream) = visitor.admitted().await {
                 // An error means that the client has disconnected.
                 let _ = converse(&service, &questions, stream).await;
-            });
-        }
+            }
+        });
     };
     tokio::select! {
-        () = accept_all(accept, serve, |error| tell(console, &format!("cannot accept a connection: {error}"))) => {}
+        () = accept_all(|| socket.accept(), serve, |error| tell(console, &format!("cannot accept a connection: {error}"))) => {}
         () = interrupt.pressed() => {}
         () = service.end.notified() => {}
     }
@@ -137,7 +133,7 @@ async fn report(hub: Hub, console: Console) {
 }
 
 /// Answers the requests that one client sends over `stream`, in order. Returns when the client closes the connection.
-async fn converse(service: &HubService, questions: &Questions, stream: UnixStream) -> io::Result<()> {
+async fn converse(service: &HubService, questions: &Questions, stream: Stream) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader.take(LONGEST));
     let mut line = String::new();
@@ -215,7 +211,7 @@ fn is_at(hub: &Hub, tool: String, server: Option<String>) -> impl Fn(&str) -> bo
 }
 
 /// Waits until the client closes its connection, or only its sending half.
-async fn has_gone(reader: &mut BufReader<Take<OwnedReadHalf>>) {
+async fn has_gone(reader: &mut BufReader<Take<ReadHalf>>) {
     if !matches!(reader.fill_buf().await, Ok([_, ..])) {
         return;
     }

@@ -27,3 +27,4 @@ mod servers {
 mod states;
 mod support;
 mod terminal;
+mod windows;

@@ -81,6 +81,7 @@ pub(crate) struct Browser {
     notes: PathBuf,
 }
 
+#[cfg(unix)]
 impl Browser {
     pub(crate) fn new(place: &Place) -> Self {
         let notes = place.path().join("notes");

@@ -1,7 +1,6 @@
 //! Starts the program in a directory of one test, and servers for it, and waits for what they do.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, unused_imports, reason = "most tests are for Linux"))]
 
-#[cfg(target_os = "linux")]
 pub(crate) mod login;
 mod process;
 #[cfg(unix)]
