@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use mcpwire_driver::McpServerDef;
 use serde_json::{Value, json};
@@ -104,8 +105,7 @@ impl Reply<'_> {
     /// Ends the connection in the rude way: what was sent may never arrive.
     pub fn reset(&mut self) {
         self.is_last = true;
-        let at_once = nix::libc::linger { l_onoff: 1, l_linger: 0 };
-        let _ = nix::sys::socket::setsockopt(self.stream, nix::sys::socket::sockopt::Linger, &at_once);
+        let _ = socket2::SockRef::from(&*self.stream).set_linger(Some(Duration::ZERO));
         self.is_reset = true;
     }
 

@@ -29,6 +29,10 @@
 mod executor;
 #[cfg(feature = "http")]
 mod net;
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
 
 use std::future::Future;
 use std::io;
@@ -40,6 +44,10 @@ use std::time::Duration;
 pub use executor::{spawn, start, start_reactor};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
+#[cfg(not(unix))]
+use other as system;
+#[cfg(unix)]
+use unix as system;
 
 /// The runtime of this crate, on which clients run. It uses the timers and pipes of async-io. One background thread runs the
 /// tasks of all connections.
@@ -112,27 +120,8 @@ impl Runtime for Smol {
         Box::new(SmolTimer(async_io::Timer::never()))
     }
 
-    #[cfg(unix)]
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        use async_io::Async;
-
-        start_reactor()?;
-        let mut streams = Streams::new(Async::new(pipes.stdout)?, Async::new(pipes.stdin)?);
-        streams.stderr = Some(Box::pin(Async::new(pipes.stderr)?));
-        if let Some(exit) = exit {
-            let exit = Async::new_nonblocking(exit)?;
-            streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
-        }
-        Ok(streams)
-    }
-
-    #[cfg(not(unix))]
-    fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        use blocking::Unblock;
-
-        let mut streams = Streams::new(Unblock::new(pipes.stdout), Unblock::new(pipes.stdin));
-        streams.stderr = Some(Box::pin(Unblock::new(pipes.stderr)));
-        Ok(streams)
+        system::streams(pipes, exit)
     }
 
     #[cfg(feature = "http")]

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use async_io::Async;
 use mcpwire_driver::http::{ConnectFuture, Net, ResolveFuture, Socket};
 
-use crate::Smol;
 use crate::executor::start_reactor;
+use crate::{Smol, system};
 
 impl Net for Smol {
     fn resolve(&self, host: String, port: u16) -> ResolveFuture {
@@ -23,13 +23,7 @@ impl Net for Smol {
         })
     }
 
-    #[cfg(unix)]
     fn connect_unix(&self, path: std::path::PathBuf) -> ConnectFuture {
-        use std::os::unix::net::UnixStream;
-
-        Box::pin(async move {
-            start_reactor()?;
-            Ok(Box::pin(Async::<UnixStream>::connect(path).await?) as Socket)
-        })
+        Box::pin(system::connect(path))
     }
 }

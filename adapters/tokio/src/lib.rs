@@ -29,8 +29,12 @@
 mod compat;
 #[cfg(feature = "http")]
 mod net;
+#[cfg(not(unix))]
+mod other;
 #[cfg(feature = "http")]
 mod process_runtime;
+#[cfg(unix)]
+mod unix;
 
 use std::future::Future;
 use std::io;
@@ -43,8 +47,12 @@ pub use compat::Compat;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::Timestamp;
 pub use mcpwire_driver::*;
+#[cfg(not(unix))]
+use other as system;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};
+#[cfg(unix)]
+use unix as system;
 
 /// A tokio runtime on which clients run. Its I/O and time drivers must be enabled. Implements [`Runtime`].
 #[derive(Clone, Debug)]
@@ -145,35 +153,9 @@ impl Runtime for Tokio {
         self.0.runtime_flavor() == RuntimeFlavor::MultiThread
     }
 
-    #[cfg(unix)]
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        use std::os::fd::OwnedFd;
-
-        use tokio::io::Interest;
-        use tokio::io::unix::AsyncFd;
-        use tokio::net::unix::pipe::{Receiver, Sender};
-
         let _entered = self.0.enter();
-        let reader = Receiver::from_owned_fd(pipes.stdout.into())?;
-        let mut streams = Streams::new(Compat(reader), Compat(Sender::from_owned_fd(pipes.stdin.into())?));
-        streams.stderr = Some(Box::pin(Compat(Receiver::from_owned_fd(pipes.stderr.into())?)));
-        if let Some(exit) = exit {
-            #[allow(deprecated, reason = "its replacement needs a newer tokio; the handle owns its descriptor")]
-            let exit = AsyncFd::with_interest(OwnedFd::from(exit), Interest::READABLE)?;
-            streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
-        }
-        Ok(streams)
-    }
-
-    #[cfg(not(unix))]
-    fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-
-        let _entered = self.0.enter();
-        let mut streams =
-            Streams::new(Compat(ChildStdout::from_std(pipes.stdout)?), Compat(ChildStdin::from_std(pipes.stdin)?));
-        streams.stderr = Some(Box::pin(Compat(ChildStderr::from_std(pipes.stderr)?)));
-        Ok(streams)
+        system::streams(pipes, exit)
     }
 
     #[cfg(feature = "http")]

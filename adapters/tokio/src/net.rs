@@ -7,7 +7,7 @@ use std::pin::Pin;
 use mcpwire_driver::http::{ConnectFuture, Net, ResolveFuture, Socket};
 use tokio::net::{TcpStream, lookup_host};
 
-use crate::{Compat, Tokio};
+use crate::{Compat, Tokio, system};
 
 impl Net for Tokio {
     fn resolve(&self, host: String, port: u16) -> ResolveFuture {
@@ -22,9 +22,8 @@ impl Net for Tokio {
         })
     }
 
-    #[cfg(unix)]
     fn connect_unix(&self, path: std::path::PathBuf) -> ConnectFuture {
-        self.poll_inside(async { Ok(Box::pin(Compat(tokio::net::UnixStream::connect(path).await?)) as Socket) })
+        self.poll_inside(system::connect(path))
     }
 }
 

@@ -17,6 +17,7 @@ use mcpwire_driver::{
     TaskFuture, Timer,
 };
 use mcpwire_reqwest::ReqwestClient;
+use smol::Unblock;
 
 /// A runtime of the suite's, which runs what it is given.
 pub trait Host: Sized + Send + 'static {
@@ -297,8 +298,8 @@ impl Runtime for Threads {
     }
 
     fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        let mut streams = Streams::new(Async::new(pipes.stdout)?, Async::new(pipes.stdin)?);
-        streams.stderr = Some(Box::pin(Async::new(pipes.stderr)?));
+        let mut streams = Streams::new(Unblock::new(pipes.stdout), Unblock::new(pipes.stdin));
+        streams.stderr = Some(Box::pin(Unblock::new(pipes.stderr)));
         Ok(streams)
     }
 }

@@ -16,6 +16,10 @@ mod processes;
 mod server;
 mod silence;
 mod tools;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
 mod wire;
 
 use std::env;
@@ -25,6 +29,10 @@ use std::time::Duration;
 
 use crate::server::{Manners, WellBehaved};
 use crate::wire::Wire;
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 /// One row of the table of habits.
 struct Habit {

@@ -1,14 +1,11 @@
 //! Servers whose processes end when they should not, or do not end when they should.
 
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::{env, process};
 
-use rustix::process::{Signal, getpid, kill_process};
-
 use crate::server::{self, Manners};
 use crate::wire::{Message, Wire};
-use crate::{Arguments, sleep_for_ever};
+use crate::{Arguments, sleep_for_ever, system};
 
 // In part or in whole, too early.
 
@@ -24,8 +21,7 @@ impl End {
         match self {
             Self::Exit(code) => process::exit(code),
             Self::Kill => {
-                kill_process(getpid(), Signal::KILL).expect("a process may signal itself");
-                sleep_for_ever();
+                system::kill_this_process();
             }
         }
     }
@@ -122,26 +118,12 @@ impl Manners for IgnoresEof {
     }
 }
 
-/// A signal that is ignored stays so in the programs that the process becomes: the shell ignores it and becomes this
-/// program once more, which finds the variable and begins to serve.
+/// Goes on after it was asked to terminate.
 pub(crate) struct IgnoresTerm(pub(crate) Arguments);
-
-const TERM_IS_IGNORED: &str = "BAD_HABITS_TERM_IS_IGNORED";
 
 impl Manners for IgnoresTerm {
     fn begin(&mut self, _wire: &mut Wire) {
-        if env::var_os(TERM_IS_IGNORED).is_none() {
-            let failure = Command::new("/bin/sh")
-                .args(["-c", r#"trap "" TERM; exec "$0" "$@""#])
-                .arg(env::current_exe().expect("the program has a path"))
-                .args(["ignores-term"])
-                .args(self.0.modern.then_some("--modern"))
-                .args(&self.0.mark)
-                .env(TERM_IS_IGNORED, "1")
-                .exec();
-            eprintln!("bad-habits: {failure}");
-            process::exit(1);
-        }
+        system::ignore_term(&self.0);
     }
 
     fn end(&mut self, _wire: &mut Wire) {
@@ -154,7 +136,7 @@ pub(crate) struct OwnSession;
 
 impl Manners for OwnSession {
     fn begin(&mut self, _wire: &mut Wire) {
-        rustix::process::setsid().expect("it leads no group");
+        system::leave_session();
         sleep_for_ever();
     }
 }

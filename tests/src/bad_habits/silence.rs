@@ -1,15 +1,12 @@
 //! Servers that say nothing, or nothing to the point, or not in time. On standard error they say how far they are.
 
-use std::io;
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-
 use crate::json::Raw;
 use crate::server::{self, Manners};
-use crate::sleep_for_ever;
 use crate::wire::{Message, Wire};
+use crate::{sleep_for_ever, system};
 
 pub(crate) struct Silent;
 
@@ -69,8 +66,7 @@ impl Manners for StopsReading {
     fn list_tools(&mut self, wire: &mut Wire, request: &Message) {
         server::list_tools(wire, request, server::TOOLS);
         eprintln!("bad-habits: I have read enough");
-        let stdin = io::stdin();
-        poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None).expect("standard input is open");
+        system::wait_for_input();
         eprintln!("bad-habits: still they write");
         sleep_for_ever();
     }

@@ -1,11 +1,11 @@
 //! The wire: what a server reads and writes, and what it may expect of its client.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Stdin, Write};
-use std::os::fd::AsFd;
 use std::{io, process};
 
 use crate::json::Raw;
+use crate::system;
 
 /// The server's end of the connection, and the era that it speaks.
 pub(crate) struct Wire {
@@ -18,10 +18,9 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn of_process(modern: bool) -> Self {
-        let output = io::stdout().as_fd().try_clone_to_owned().expect("standard output is open");
         Self {
             input: BufReader::new(io::stdin()),
-            output: File::from(output),
+            output: system::output(),
             client: Client::default(),
             modern,
             line_end: "\n",
@@ -87,15 +86,12 @@ impl Wire {
 
     /// Closes standard input, so that writing to it fails.
     pub(crate) fn close_input() {
-        let nothing = File::open("/dev/null").expect("/dev/null opens");
-        rustix::stdio::dup2_stdin(&nothing).expect("standard input can be replaced");
+        system::close_input();
     }
 
     /// Closes standard output, and no other copy of it is left in this process.
     pub(crate) fn close_output(&mut self) {
-        let nowhere = OpenOptions::new().write(true).open("/dev/null").expect("/dev/null opens");
-        rustix::stdio::dup2_stdout(&nowhere).expect("standard output can be replaced");
-        self.output = nowhere;
+        self.output = system::close_output();
     }
 }
 

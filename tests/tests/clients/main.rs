@@ -17,6 +17,7 @@ mod panics;
 mod requests_in_the_background;
 mod results_match_their_schemas;
 mod shutdown;
+#[cfg(unix)]
 mod streams;
 mod ten_programs;
 mod tool_clients;

@@ -1,13 +1,9 @@
-//! Settings of definitions, Unix sockets, and the callback that adds headers to requests.
+//! Settings of definitions, and the callback that adds headers to requests.
 
 use std::future::ready;
-use std::io::copy;
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use mcpwire_driver::http::{HttpClient, HttpOptions, StaticToken};
@@ -17,7 +13,7 @@ use mcpwire_http::{Client, ClientOptions};
 use mcpwire_reqwest::ReqwestClient;
 use mcpwire_smol::Smol;
 use mcpwire_tests::web::{Web, said};
-use mcpwire_tests::{Adapter, Call, OverHttp, on_both_clients, on_every_adapter};
+use mcpwire_tests::{Adapter, Call, OverHttp, on_both_clients};
 use serde_json::json;
 
 // Settings of a definition that the HTTP client must apply: an HTTP client of the program that does not is refused before it sends
@@ -112,68 +108,6 @@ fn a_client_made_for_the_definition_is_accepted<A: Adapter>() {
     assert!(web.requests().iter().all(|request| request.header("host") == Some("server.test")));
 }
 
-// Servers that are spoken to by HTTP over a Unix socket.
-
-/// A socket that passes everything on to a server; gone with its file.
-struct Socket(PathBuf);
-
-impl Socket {
-    fn before(web: &Web) -> Self {
-        static LAST: AtomicUsize = AtomicUsize::new(0);
-        let number = LAST.fetch_add(1, Ordering::SeqCst);
-        let path = std::env::temp_dir().join(format!("mcpwire-{}-{number}.sock", std::process::id()));
-        let listener = UnixListener::bind(&path).expect("there is room for a socket");
-        let to = web.url().replace("http://", "").replace("/mcp", "");
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let server = TcpStream::connect(&to).expect("the server listens");
-                let (mut from_client, mut to_client) = (client.try_clone().expect("a handle"), client);
-                let (mut from_server, mut to_server) = (server.try_clone().expect("a handle"), server);
-                thread::spawn(move || {
-                    let _ = copy(&mut from_client, &mut to_server);
-                    let _ = to_server.shutdown(Shutdown::Write);
-                });
-                thread::spawn(move || {
-                    let _ = copy(&mut from_server, &mut to_client);
-                    let _ = to_client.shutdown(Shutdown::Both);
-                });
-            }
-        });
-        Socket(path)
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn a_tool_is_called_through_a_socket<A: Adapter>() {
-    let web = Web::modern(|request, reply| reply.json(200, &request.answer(said("through"))));
-    let socket = Socket::before(&web);
-    let def = McpServerDef::http_unix(&socket.0, "http://server.test/mcp");
-    let of_program = Client::new(Arc::new(Smol), ClientOptions::of(&def)).expect("it is built");
-    for http in [HttpOptions::default(), HttpOptions::default().client(of_program)] {
-        let mut client = A::open(&def, OverHttp { http, ..OverHttp::default() }.into());
-        for _ in 0..3 {
-            assert_eq!(client.call(Call::new("echo").with(json!({}))).unwrap().text().into_string(), "through");
-        }
-        client.shutdown().unwrap();
-    }
-    // What the server is told is what the address says.
-    assert!(
-        web.requests().iter().all(|request| request.header("host") == Some("server.test") && request.path == "/mcp")
-    );
-}
-
-fn a_socket_that_nobody_listens_on_is_named<A: Adapter>() {
-    let def = McpServerDef::http_unix(Path::new("/nonexistent/mcp.sock"), "http://localhost/mcp");
-    let mut client = A::over_http(&def, OverHttp::default()).expect("it can be asked");
-    let failure = client.initialize().expect_err("there is none");
-    failure.assert(ErrorKind::Connect, &["cannot be reached", "/nonexistent/mcp.sock"]);
-}
-
 // The program's callback adds headers to single HTTP requests, on every adapter.
 
 /// The values of the header `x-call` in the requests, with their methods.
@@ -243,12 +177,9 @@ fn a_request_whose_callback_panics_is_not_sent<A: Adapter>() {
     assert_eq!(client.text("echo", json!({})), "hi");
 }
 
-on_every_adapter!(a_tool_is_called_through_a_socket,);
-
 on_both_clients!(
     a_client_that_does_not_apply_a_setting_is_refused,
     a_client_made_for_the_definition_is_accepted,
-    a_socket_that_nobody_listens_on_is_named,
     only_the_call_of_one_tool_has_the_header,
     a_request_that_is_sent_again_is_another_attempt,
     a_request_whose_callback_panics_is_not_sent,

@@ -1,7 +1,7 @@
 //! The constructors of [`McpClient`], which start a server or connect to it, and [`McpClient::initialize`], which opens the
 //! connection.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::mem;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use mcpwire_process::{EndOfStream, Process, RunningServer};
 use super::McpClient;
 use crate::connection::Connection;
 use crate::pending_replies::DroppedHandles;
-use crate::transport::{Threads, Transport, launched};
+use crate::transport::{self, Threads, Transport, launched};
 
 impl McpClient {
     /// Starts a server without opening the connection. Over HTTP, this sends nothing.
@@ -132,7 +132,7 @@ impl McpClient {
         let client = options.http_client(def, || mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))?;
         let config = mem::take(&mut options.config);
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(config, settings)));
-        let transport = crate::transport::Web::new(client, options.trace.is_some());
+        let transport = transport::Web::new(client, options.trace.is_some());
         Ok(Self::new(Connection::new(engine, Box::new(transport), None, options)))
     }
 
@@ -170,7 +170,7 @@ fn start_server(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<(
     let server = def.display_name();
     let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
         RunningServer::Local(process, pipes) => {
-            let transport = transport(pipes, &process);
+            let transport = transport::start(pipes, &process);
             (process, transport)
         }
         RunningServer::Launched(remote) => {
@@ -179,15 +179,4 @@ fn start_server(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<(
         }
     };
     Ok((process, transport.map_err(|error| Error::new(server, error))?))
-}
-
-#[cfg(unix)]
-fn transport(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Box<dyn Transport>> {
-    Ok(Box::new(crate::transport::Pipes::new(pipes, process)?))
-}
-
-#[cfg(not(unix))]
-fn transport(pipes: mcpwire_process::Pipes, _: &Process) -> io::Result<Box<dyn Transport>> {
-    let stderr = Some(Box::new(pipes.stderr) as _);
-    Ok(Box::new(Threads::start(pipes.stdout, pipes.stdin, stderr, EndOfStream::of_process())?))
 }

@@ -4,15 +4,19 @@
 #[cfg(feature = "http")]
 mod background;
 pub(crate) mod launched;
-#[cfg(unix)]
-mod pipes;
+#[cfg(not(unix))]
+mod other;
 mod threads;
+#[cfg(unix)]
+mod unix;
 #[cfg(feature = "http")]
 mod web;
 
-#[cfg(unix)]
-pub(crate) use pipes::Pipes;
+#[cfg(not(unix))]
+pub(crate) use other::start;
 pub(crate) use threads::Threads;
+#[cfg(unix)]
+pub(crate) use unix::start;
 #[cfg(feature = "http")]
 pub(crate) use web::Web;
 
@@ -40,12 +44,6 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// Returns whether the server's process is known to have exited. Does not ask the system.
-    #[cfg(unix)]
-    fn has_exited(&self) -> bool {
-        self.process.as_ref().is_some_and(|process| process.exit().is_some())
-    }
-
     /// Asks the system whether the server's process has exited, and records its exit status if so.
     fn observe_exit(&mut self) {
         if let Some(process) = &mut self.process {

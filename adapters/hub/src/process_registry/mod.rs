@@ -9,7 +9,7 @@
 //! | system | a record identifies a process by | descendants are found by |
 //! |---|---|---|
 //! | Linux | its id, start time, boot and PID namespace | the process group, the parent, [`MARK`](crate::launch::MARK) |
-//! | other Unix systems | its id, and its start time in seconds from `ps` | the process group, while its leader runs |
+//! | other Unix systems | its id, and its start time in seconds | the process group, the parent, [`MARK`](crate::launch::MARK) |
 //! | other systems | nothing: no process is ended | |
 //!
 //! If it is not known whether a hub has ended, the hub counts as running. On Linux, a process id is valid only within a PID
@@ -17,8 +17,10 @@
 //! therefore counts as running until the next boot. So does a hub of an older version, whose records contain no namespace. All
 //! hubs that share a registry must be on one machine.
 
+#[cfg(not(unix))]
+mod other;
 #[cfg(unix)]
-mod process;
+mod unix;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,6 +30,13 @@ use mcpwire_config::disk::{check_version, unavailable};
 use mcpwire_files::{Fs, SystemFs, replace_for_now};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+#[cfg(not(unix))]
+use other as process;
+#[cfg(unix)]
+use unix as process;
+
+pub(crate) use process::memory_of_groups;
 
 use crate::HubError;
 use crate::launch::Container;
@@ -291,87 +300,5 @@ impl Host {
     }
 }
 
-/// For systems on which a process cannot be identified safely. No process is ended on these systems.
-#[cfg(not(unix))]
-mod process {
-    use std::time::Duration;
-
-    pub(super) fn started(_: u32) -> Option<String> {
-        None
-    }
-
-    pub(super) fn namespaces() -> Option<String> {
-        None
-    }
-
-    pub(super) fn is_of_another_boot(_: &str) -> bool {
-        false
-    }
-
-    pub(super) fn can_judge(_: Option<&str>) -> bool {
-        false
-    }
-
-    /// Always returns `true`, so that no process counts as ended.
-    pub(super) fn exists(_: u32) -> bool {
-        true
-    }
-
-    /// The processes of a server whose hub has ended. The type has no values, because such processes cannot be found on these
-    /// systems.
-    pub(super) enum Target {}
-
-    impl Target {
-        pub(super) fn find(_: u32, _: Option<&str>, _: &str) -> Option<Target> {
-            None
-        }
-
-        pub(super) fn is_gone(&self) -> bool {
-            match *self {}
-        }
-    }
-
-    pub(super) fn end(_: &[&Target], _: Duration) {}
-}
-
 #[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-
-    fn host(change: impl FnOnce(&mut Host)) -> Host {
-        let mut host = Host::current();
-        change(&mut host);
-        host
-    }
-
-    /// Returns a start time within the current boot that differs from the start time of this process.
-    fn another_time() -> Option<String> {
-        let started = process::started(std::process::id())?;
-        Some(format!("{}:1", started.rsplit_once(':')?.0))
-    }
-
-    #[test]
-    fn a_hub_counts_as_ended_only_if_this_namespace_or_a_reboot_shows_it() {
-        let elsewhere = Some("pid:[1] time:[2]".to_owned());
-        assert!(Host::current().is_alive());
-        assert!(!host(|host| host.started = another_time()).is_alive(), "the id was reused");
-        assert!(!host(|host| host.pid = 4_000_000).is_alive());
-        assert!(host(|host| (host.pid, host.namespaces) = (4_000_000, elsewhere.clone())).is_alive());
-        assert!(host(|host| (host.started, host.namespaces) = (another_time(), elsewhere.clone())).is_alive());
-        assert!(
-            host(|host| (host.pid, host.namespaces) = (4_000_000, None)).is_alive(),
-            "a record of an older version"
-        );
-        let of_another_boot = Some("another-boot:1".to_owned());
-        assert!(!host(|host| (host.started, host.namespaces) = (of_another_boot, elsewhere)).is_alive());
-    }
-
-    #[test]
-    fn hubs_of_different_namespaces_have_different_tokens() {
-        let elsewhere = host(|host| host.namespaces = Some("pid:[1] time:[2]".to_owned()));
-        assert!(elsewhere.token().ends_with("-1"), "{}", elsewhere.token());
-        assert_ne!(elsewhere.token(), Host::current().token());
-        let older: Host = serde_json::from_str(r#"{"pid": 7, "started": "a-boot:99"}"#).unwrap();
-        assert_eq!(older.token(), "7-99", "as the older version has marked its servers");
-    }
-}
+mod linux_tests;

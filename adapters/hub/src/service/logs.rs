@@ -195,33 +195,6 @@ mod tests {
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
     }
 
-    #[cfg(unix)]
-    #[test]
-    fn a_pipe_in_the_place_of_the_log_file_is_not_waited_for() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.log");
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let logs = Logs::new(Some(path));
-        assert_eq!(logs.lines(), Vec::<String>::new());
-        logs.push("the lines in memory remain");
-        assert_eq!(logs.lines(), ["the lines in memory remain"]);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_end_of_a_log_that_is_no_regular_file_is_empty() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
-        std::os::unix::fs::symlink(at("pipe"), at("link")).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
-        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
-        drop(std::os::unix::net::UnixListener::bind(at("socket")).unwrap());
-        for name in ["pipe", "link", "device", "loop", "socket"] {
-            assert_eq!(tail(&at(name), 10), Vec::<String>::new(), "{name}");
-        }
-    }
-
     #[test]
     fn escapes_reach_neither_memory_nor_disk() {
         let directory = tempfile::tempdir().unwrap();
@@ -231,6 +204,36 @@ mod tests {
         let file = fs::read_to_string(&path).unwrap();
         for text in [&file, &logs.lines()[0]] {
             assert!(text.contains("a line") && !text.contains('\u{1b}'), "{text:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    mod unix {
+        use super::*;
+
+        #[test]
+        fn a_pipe_in_the_place_of_the_log_file_is_not_waited_for() {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("a.log");
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+            let logs = Logs::new(Some(path));
+            assert_eq!(logs.lines(), Vec::<String>::new());
+            logs.push("the lines in memory remain");
+            assert_eq!(logs.lines(), ["the lines in memory remain"]);
+        }
+
+        #[test]
+        fn the_end_of_a_log_that_is_no_regular_file_is_empty() {
+            let directory = tempfile::tempdir().unwrap();
+            let at = |name: &str| directory.path().join(name);
+            assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+            std::os::unix::fs::symlink(at("pipe"), at("link")).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
+            std::os::unix::fs::symlink("loop", at("loop")).unwrap();
+            drop(std::os::unix::net::UnixListener::bind(at("socket")).unwrap());
+            for name in ["pipe", "link", "device", "loop", "socket"] {
+                assert_eq!(tail(&at(name), 10), Vec::<String>::new(), "{name}");
+            }
         }
     }
 }

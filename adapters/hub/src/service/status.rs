@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::HubError;
 use crate::logins::RequiredLogin;
+use crate::process_registry::memory_of_groups;
 
 /// The detailed state of a server. The command `mcpwire status --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,23 +78,14 @@ pub struct Usage {
 
 /// Returns the number of processes and the memory of each server's process group. `leaders` contains the id of each server with
 /// the id of the process that leads its group. Groups without processes are omitted.
-#[cfg(target_os = "linux")]
 pub(super) fn usage_of_groups(leaders: &[(Uuid, u32)]) -> Vec<(Uuid, Usage)> {
-    use mcpwire_process::procfs::ProcessStat;
-
     let mut found: Vec<(Uuid, Usage)> = leaders.iter().map(|(id, _)| (*id, Usage::default())).collect();
-    let page = rustix::param::page_size() as u64;
-    for process in ProcessStat::all() {
-        if let Some(at) = leaders.iter().position(|(_, pid)| *pid == process.group) {
+    for (group, memory) in memory_of_groups() {
+        if let Some(at) = leaders.iter().position(|(_, pid)| *pid == group) {
             found[at].1.processes += 1;
-            found[at].1.memory += process.resident_pages * page;
+            found[at].1.memory += memory;
         }
     }
     found.retain(|(_, usage)| usage.processes > 0);
     found
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn usage_of_groups(_: &[(Uuid, u32)]) -> Vec<(Uuid, Usage)> {
-    Vec::new()
 }

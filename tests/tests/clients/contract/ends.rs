@@ -45,28 +45,6 @@ fn a_kill_from_outside_is_told_by_the_next_call<A: Adapter>() {
     });
 }
 
-fn a_closed_standard_output_ends_the_call_at_once<A: Adapter>() {
-    let (_server, mut client) = open::<A>("closes-stdout");
-    let failure = client.failure("echo");
-    failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "I shall say no more"]);
-    client.shutdown().expect("it ends");
-}
-
-fn a_closed_standard_input_ends_the_next_call_at_once<A: Adapter>() {
-    let (_server, mut client) = open::<A>("closes-stdin");
-    assert_eq!(client.text("echo", json!({"message": "the last"})), "the last");
-    // A process that another test is just starting has, until it runs its program, all pipes of this one: what is written
-    // then is lost, and nothing tells.
-    let failure = loop {
-        let result = client.call(Call::new("echo").timeout(Duration::from_secs(1)));
-        let failure = result.expect_err("nobody listens");
-        if failure.kind != ErrorKind::Timeout {
-            break failure;
-        }
-    };
-    failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "I shall listen no more"]);
-}
-
 fn wait_for_the_end<A: Adapter>(client: &mut A) {
     while client.is_running() {
         thread::yield_now();
@@ -228,8 +206,6 @@ on_every_adapter!(
     the_answer_counts_and_the_next_call_fails,
     a_long_last_answer_counts,
     a_kill_from_outside_is_told_by_the_next_call,
-    a_closed_standard_output_ends_the_call_at_once,
-    a_closed_standard_input_ends_the_next_call_at_once,
     an_exit_is_told_with_its_status_and_last_words,
     a_kill_from_outside_is_noticed,
     half_a_line_is_no_answer,

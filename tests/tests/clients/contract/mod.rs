@@ -10,6 +10,8 @@ mod opening;
 mod processes;
 mod requirements;
 mod responses;
+#[cfg(unix)]
+mod unix;
 
 use mcpwire_blocking::ErrorKind;
 use mcpwire_tests::{Adapter, Call, Server, server};

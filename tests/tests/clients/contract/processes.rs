@@ -1,9 +1,5 @@
 //! How servers are started: their environment, their launchers, and the processes that they start themselves.
 
-use std::fs::{self, File, Permissions};
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -20,7 +16,7 @@ use serde_json::json;
 
 use super::in_both_eras;
 
-const SHORT: GracePeriods =
+pub(super) const SHORT: GracePeriods =
     GracePeriods { after_close: Duration::from_millis(10), after_terminate: Duration::from_millis(10) };
 
 // What a server gets to know of the process that starts it.
@@ -68,51 +64,7 @@ fn names<A: Adapter>(change: impl FnOnce(McpServerDef) -> McpServerDef) -> Vec<S
     lines::<A>(change).into_iter().map(name).collect()
 }
 
-// Programs that cannot be started, each in its own words.
-
-fn programs_that_cannot_be_started_are_told_apart<A: Adapter>() {
-    let not_permitted = a_file("not-permitted", b"#!/bin/sh\n", 0o644);
-    let no_program = a_file("no-program", b"\x7fELF but not really", 0o755);
-    let (folder, server) = (env!("CARGO_TARGET_TMPDIR"), env!("CARGO_BIN_EXE_bad-habits"));
-    for (def, words) in [
-        (McpServerDef::new("mcpwire-no-such-program"), ["mcpwire-no-such-program", "not found"]),
-        (McpServerDef::new("/no/such/folder/server"), ["/no/such/folder/server", "not found"]),
-        (McpServerDef::new(not_permitted), ["not-permitted", "not executable"]),
-        (McpServerDef::new(no_program), ["no-program", "not executable"]),
-        (McpServerDef::new(folder), [folder, "not executable"]),
-        (McpServerDef::new(server).cwd("/no/such/folder"), ["/no/such/folder", ""]),
-    ] {
-        let server = server!("well-behaved").defined(|_| def);
-        server.fail_to_open::<A>().assert(ErrorKind::Start, &words);
-    }
-}
-
-fn a_file(name: &str, content: &[u8], mode: u32) -> String {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let mut file = File::create(&path).expect("the folder of the tests is writable");
-    file.write_all(content).expect("there is space");
-    drop(file);
-    fs::set_permissions(&path, Permissions::from_mode(mode)).expect("the file is ours");
-    path.to_str().expect("the path is UTF-8").to_owned()
-}
-
 // Servers that a launcher starts: in another command, and in this process, on every adapter.
-
-fn a_server_runs_in_a_shell<A: Adapter>() {
-    let server = server!("well-behaved");
-    let started = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&started);
-    let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
-        count.fetch_add(1, Ordering::SeqCst);
-        let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
-        Ok(ServerLaunch::command(shell.arg(&def.command).args(&def.args)))
-    });
-    let mut client = A::open(&server.def, options);
-    client.assert_alive();
-    assert!(client.is_running() && client.pid() > 0);
-    assert_eq!(client.shutdown().expect("it ends").exit, Some(Exit::new(Some(0), None)));
-    assert_eq!(started.load(Ordering::SeqCst), 1);
-}
 
 fn a_server_that_dies_on_the_probe_is_launched_again<A: Adapter>() {
     let server = server!("dies-on-probe");
@@ -260,44 +212,15 @@ fn the_exit_of_the_server_is_noticed_although_they_hold_its_output<A: Adapter>()
     }
 }
 
-/// Only Linux tells which processes a server has started.
-fn those_in_a_session_of_their_own_are_ended_too<A: Adapter>() {
-    if !cfg!(target_os = "linux") {
-        return;
-    }
-    for end in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
-        let habit = "own-session";
-        let mut server = server!(&format!("grandchild {habit}"));
-        server.grace_periods = SHORT;
-        let mut client = server.open::<A>();
-        let grandchild = pid_of_grandchild(&mut client);
-        while !leads_a_session(grandchild) {
-            thread::yield_now();
-        }
-        end(client);
-        server.assert_gone();
-        assert!(has_ended(grandchild));
-    }
-}
-
-fn leads_a_session(pid: u32) -> bool {
-    // `getsid` of rustix returns an invalid id for a session whose leader is outside this PID namespace.
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process is running");
-    let session = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().nth(3));
-    session == Some(pid.to_string().as_str())
-}
-
-fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
+pub(super) fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
     client.text("grandchild", json!({})).parse().expect("it says a process id")
 }
 
 on_every_adapter!(
-    a_server_runs_in_a_shell,
     a_server_runs_in_this_process,
     a_server_that_does_not_end_is_killed,
     an_exit_ends_the_connection_although_the_output_stays_open,
     shutdown_ends_them,
-    those_in_a_session_of_their_own_are_ended_too,
     dropping_the_client_ends_them,
     shutdown_ends_those_who_ignore_termination,
     the_exit_of_the_server_is_noticed_although_they_hold_its_output,
@@ -307,7 +230,6 @@ on_both_clients!(
     the_policy_of_the_definition_says_which_variables_are_passed_on,
     no_shell_reads_the_arguments,
     the_working_directory_is_that_of_the_definition,
-    programs_that_cannot_be_started_are_told_apart,
     a_server_that_dies_on_the_probe_is_launched_again,
     a_launcher_may_fail,
 );

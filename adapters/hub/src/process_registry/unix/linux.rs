@@ -77,3 +77,9 @@ pub(crate) fn descendants(mut processes: Vec<u32>) -> Vec<u32> {
     }
     processes
 }
+
+/// Returns the process group and the resident memory in bytes of each process.
+pub(crate) fn memory_of_groups() -> Vec<(u32, u64)> {
+    let page = rustix::param::page_size() as u64;
+    ProcessStat::all().iter().map(|process| (process.group, process.resident_pages * page)).collect()
+}

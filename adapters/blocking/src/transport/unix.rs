@@ -30,7 +30,12 @@ const MAX_POLL: Duration = Duration::from_secs(24 * 60 * 60);
 /// descriptors.
 const MAX_OUTPUT_WAITS: u32 = 16;
 
-pub(crate) struct Pipes {
+/// Starts the transport to a child process.
+pub(crate) fn start(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Box<dyn Transport>> {
+    Ok(Box::new(Pipes::new(pipes, process)?))
+}
+
+struct Pipes {
     stdin: Option<File>,
     stdout: Option<File>,
     stderr: Option<File>,
@@ -53,8 +58,15 @@ struct Readiness {
     wake: bool,
 }
 
+impl Io {
+    /// Returns whether the server's process is known to have exited. Does not ask the system.
+    fn has_exited(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.exit().is_some())
+    }
+}
+
 impl Pipes {
-    pub(crate) fn new(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Self> {
+    fn new(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Self> {
         let [stdin, stdout, stderr] = pipes.into_files()?;
         Ok(Pipes {
             stdin: Some(stdin),
