@@ -1,9 +1,14 @@
-"""An MCP server on stdio, written with FastMCP.
+"""An MCP server written with FastMCP: on stdio, or with `--http` by HTTP.
 
-Tools: `echo` answers, `weather` answers structured content. A note to read, one for each name, a prompt.
+Tools: `echo` answers, `weather` answers structured content, `book` asks the user first (in the way of revision 2026-07-28). A note to
+read, one for each name, a prompt.
 """
 
-from fastmcp import FastMCP
+import os
+import sys
+
+from fastmcp import Context, FastMCP
+from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
 
 
@@ -29,6 +34,16 @@ def weather(city: str) -> Weather:
     return Weather(city=city, degrees=21.5)
 
 
+@server.tool
+async def book(day: str, context: Context) -> str | InputRequiredResult:
+    """Ask for the number of seats, and book them."""
+    if not context.input_responses:
+        schema = {"type": "object", "properties": {"seats": {"type": "integer", "minimum": 1}}, "required": ["seats"]}
+        question = ElicitRequest(params=ElicitRequestFormParams(message="How many seats?", requested_schema=schema))
+        return InputRequiredResult(input_requests={"seats": question})
+    return f"booked {context.input_responses['seats'].content['seats']} seats on {day}"
+
+
 @server.resource("interop://note", mime_type="text/plain")
 def note() -> str:
     """A note to read."""
@@ -48,4 +63,7 @@ def review(code: str) -> str:
 
 
 if __name__ == "__main__":
-    server.run("stdio", show_banner=False)
+    if sys.argv[1:] == ["--http"]:
+        server.run("http", host="127.0.0.1", port=int(os.environ["PORT"]), show_banner=False)
+    else:
+        server.run("stdio", show_banner=False)
