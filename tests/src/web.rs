@@ -105,7 +105,7 @@ impl Reply<'_> {
     /// Ends the connection in the rude way: what was sent may never arrive.
     pub fn reset(&mut self) {
         self.is_last = true;
-        let _ = socket2::SockRef::from(&*self.stream).set_linger(Some(Duration::ZERO));
+        let _ = socket2::SockRef::from(self.stream).set_linger(Some(Duration::ZERO));
         self.is_reset = true;
     }
 

@@ -1,6 +1,5 @@
 //! [`Interrupt`]: Ctrl-C and other signals that end the process. [`Foreground`]: waits for futures until an interrupt.
 
-use std::io;
 use std::process;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,18 +8,15 @@ use std::time::Duration;
 
 use mcpwire_authorization::{UnsettledLogin, unsettled_logins};
 use mcpwire_hub::HubError;
-use mcpwire_process::{check_descriptors, kill_children, kill_tree};
+use mcpwire_process::{kill_children, kill_tree};
 use mcpwire_tokio::Tokio;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use super::runtime::runtime;
 use super::system;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::text;
-
-/// Maximum number of file descriptors that a new runtime opens: six, with some to spare. These are a poller, its copy and its
-/// waker, and the two ends and a copy of the socket for signals.
-const DESCRIPTORS: usize = 8;
 
 /// Interval at which the wait for a blocking read checks for an interrupt such as Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -43,7 +39,10 @@ impl Interrupt {
             // The handler waits until this function has ended. If this fails, an interrupt ends the process as usual, and servers
             // notice the end of their standard input.
             let _ = ctrlc::set_handler(|| Self::install().press());
-            let _ = system::watch_quit();
+            let _ = system::watch_quit(|| {
+                Self::install().press();
+                Self::install().press();
+            });
             Self { was_pressed: watch::Sender::new(false), server: Mutex::new(None) }
         })
     }
@@ -83,7 +82,7 @@ impl Interrupt {
         self.was_pressed.send_replace(true);
     }
 
-    pub(super) fn press(&self) {
+    fn press(&self) {
         if self.was_pressed.send_replace(true) {
             // A server that is just starting would otherwise continue to run.
             kill_children();
@@ -102,15 +101,6 @@ pub(crate) fn warn_of_lost_logins(logins: &[UnsettledLogin], reason: &str) {
         let command = text::login_command("login", login.server.as_deref(), &login.server_url, account, &[]);
         anstream::eprintln!("warning: {login}, and {reason}; run `{command}` if the next call fails");
     }
-}
-
-/// Creates a single-threaded tokio runtime.
-///
-/// # Errors
-/// If the system has no descriptors left. tokio panics in some of these cases, so this is checked first.
-pub(super) fn runtime() -> io::Result<Runtime> {
-    check_descriptors(DESCRIPTORS)?;
-    Builder::new_current_thread().enable_all().build()
 }
 
 /// The runtime of a command. It runs only while the command waits for a future, on the thread of the command. Clones share the

@@ -3,6 +3,7 @@
 mod interrupt;
 pub(crate) mod output;
 mod prompt;
+mod runtime;
 #[cfg(unix)]
 mod unix;
 #[cfg(not(unix))]

@@ -7,19 +7,18 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::interrupt::{Interrupt, runtime};
+use super::runtime::runtime;
 
-/// Makes SIGQUIT (Ctrl-\) count as two interrupts. By default, SIGQUIT would end this process, but not servers that ignore
+/// Calls `press` at each SIGQUIT (Ctrl-\). By default, SIGQUIT would end this process, but not servers that ignore
 /// the end of their standard input.
-pub(super) fn watch_quit() -> io::Result<()> {
+pub(super) fn watch_quit(press: impl Fn() + Send + 'static) -> io::Result<()> {
     let runtime = runtime()?;
     let context = runtime.enter();
     let mut signals = signal(SignalKind::quit())?;
     drop(context);
     let wait = move || {
         while runtime.block_on(signals.recv()).is_some() {
-            Interrupt::install().press();
-            Interrupt::install().press();
+            press();
         }
     };
     thread::Builder::new().name("mcpwire-quit".into()).stack_size(256 * 1024).spawn(wait)?;

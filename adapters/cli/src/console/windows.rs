@@ -4,7 +4,7 @@ use std::io;
 
 /// Does nothing: there is no such signal.
 #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
-pub(super) fn watch_quit() -> io::Result<()> {
+pub(super) fn watch_quit(_: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 

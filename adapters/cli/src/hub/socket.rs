@@ -8,7 +8,7 @@ use mcpwire_tokio::protocol::{Json, RpcError};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::notices::OnNotice;
-use super::platform::{Stream, connect};
+use super::platform::{Stream, connect, failed};
 use super::protocol::{Answer, Answerer, Asked, Request, Response, write_line};
 use crate::console::Console;
 use crate::text;
@@ -86,12 +86,4 @@ impl Client {
             }
         }
     }
-}
-
-pub(super) fn runs_already() -> HubError {
-    HubError::conflict("hub", "a hub is running here already")
-}
-
-pub(super) fn failed(what: &str, error: &io::Error) -> HubError {
-    HubError::unavailable(format!("{what}: {error}"))
 }

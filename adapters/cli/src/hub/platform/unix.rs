@@ -19,7 +19,7 @@ use rustix::fs::{FlockOperation, flock};
 pub(crate) use tokio::net::UnixStream as Stream;
 pub(crate) use tokio::net::unix::OwnedReadHalf as ReadHalf;
 
-use crate::hub::socket::{failed, runs_already};
+use super::{failed, runs_already};
 
 /// Maximum length of the path of a Unix socket, in bytes. Linux allows 107, macOS and the BSDs 103.
 const LONGEST_PATH: usize = 103;

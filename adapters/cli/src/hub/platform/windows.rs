@@ -27,7 +27,7 @@ pub(crate) use tokio::net::TcpStream as Stream;
 pub(crate) use tokio::net::tcp::OwnedReadHalf as ReadHalf;
 use tokio::time::timeout;
 
-use crate::hub::socket::{failed, runs_already};
+use super::{failed, runs_already};
 
 /// Number of bytes of the token: two random UUIDs in hexadecimal.
 const TOKEN_LENGTH: usize = 64;
