@@ -89,9 +89,9 @@ fn table(place: &Place, servers: &[&str]) -> String {
 fn overview(place: &Place) -> String {
     let mut text = String::new();
     for row in place.run(&["status", "--json", "--timeout", "3s"]).json().as_array().expect("rows") {
-        // A server that has failed is started again now and then.
+        // A server that has failed is started again now and then, so it may be in any state of a start.
         let state = row["state"].as_str().expect("a state");
-        let state = if ["backoff", "stopping", "failed"].contains(&state) { "failed" } else { state };
+        let state = if row["last_error"].is_object() && state != "needs-input" { "failed" } else { state };
         let error = row["last_error"]["message"].as_str().or(row["invalid_messages"].as_str()).unwrap_or("no error");
         let error = error.split_once("; it failed too often").map_or(error, |(error, _)| error);
         let _ = writeln!(text, "status {}: {state}, {} tools, {error}", row["name"], row["tools"]);
