@@ -31,6 +31,7 @@ pub(super) fn run(server: &mut dyn Server, resources: &[String], options: &Optio
                 tell_agreed(&console, &agreed, resources);
                 Ok(())
             }
+            None if options.quiet && [Notice::PROGRESS, Notice::TASK].contains(&&*notice.method) => Ok(()),
             None => print(&notice, options.json),
         };
         // For example, the reader of the pipe has ended.

@@ -20,7 +20,7 @@ use super::background;
 use super::completions::Stored;
 use crate::args::{Args, Options, Place};
 use crate::completion::candidates;
-use crate::console::Console;
+use crate::console::{Console, Interrupt};
 use crate::failure::Failure;
 use crate::hub::{find_configured, is_hub_running, layout};
 use crate::text;
@@ -67,7 +67,7 @@ pub(super) fn run(server: Option<&str>, place: &Place, options: &Options) -> Res
         background::start(place, &Options { quiet: true, ..options.clone() })?;
     }
     // Ctrl-C belongs to the command that runs. While a line is typed, the editor gets it as a key.
-    let _ = ctrlc::set_handler(|| {});
+    Interrupt::install().leave_to_children();
     let mut editor = editor(&layout).map_err(|error| failed(&error))?;
     let history = layout.state().join("history.txt");
     let _ = editor.load_history(&history);

@@ -1,6 +1,7 @@
 //! [`Interrupt`]: Ctrl-C and other signals that end the process. [`Foreground`]: waits for futures until an interrupt.
 
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -27,6 +28,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// ends the process.
 pub(crate) struct Interrupt {
     was_pressed: watch::Sender<bool>,
+    /// Whether interrupts have no effect, because they are for the commands that this process has started.
+    is_for_children: AtomicBool,
     /// The process id of the server of a direct connection. The second interrupt kills this process.
     server: Mutex<Option<u32>>,
 }
@@ -43,8 +46,17 @@ impl Interrupt {
                 Self::install().press();
                 Self::install().press();
             });
-            Self { was_pressed: watch::Sender::new(false), server: Mutex::new(None) }
+            Self {
+                was_pressed: watch::Sender::new(false),
+                is_for_children: AtomicBool::new(false),
+                server: Mutex::new(None),
+            }
         })
+    }
+
+    /// Leaves the interrupts from now on to the commands that this process starts.
+    pub(crate) fn leave_to_children(&self) {
+        self.is_for_children.store(true, Ordering::Relaxed);
     }
 
     /// Sets the process id of the server that the second interrupt kills.
@@ -83,6 +95,9 @@ impl Interrupt {
     }
 
     fn press(&self) {
+        if self.is_for_children.load(Ordering::Relaxed) {
+            return;
+        }
         if self.was_pressed.send_replace(true) {
             // A server that is just starting would otherwise continue to run.
             kill_children();

@@ -471,6 +471,22 @@ fn a_shell_shows_notifications_before_its_prompt() {
     hub.interrupt().exits(0);
 }
 
+/// An interrupt is for the command that runs, and the shell gets it as well. Here, it has started the hub itself.
+#[test]
+fn a_shell_goes_on_after_interrupts() {
+    let place = Place::with_demo();
+    let mut shell = place.begin_open("shell demo");
+    for times in 1..=3 {
+        shell.types("call add a=20 b=22\n");
+        wait_for("a result", || (shell.stdout_so_far().matches("42").count() == times).then_some(()));
+        shell.signal(rustix::process::Signal::INT);
+    }
+    shell.types("call echo message=unimpressed\n");
+    shell.types("exit\n");
+    shell.finish().exits(0).shows(&["unimpressed"]);
+    place.run("hub status").exits(3);
+}
+
 /// A task belongs to the session of the hub, so that later commands find it.
 #[test]
 fn a_task_is_known_to_later_commands() {
