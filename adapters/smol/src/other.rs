@@ -1,5 +1,7 @@
 //! The pipes of a server's process on systems other than Unix.
 
+#[cfg(feature = "http")]
+use std::future::{Ready, ready};
 use std::io;
 
 use blocking::Unblock;
@@ -16,6 +18,6 @@ pub(crate) fn streams(pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams
 
 /// Returns an error, because async-io has Unix sockets on Unix alone.
 #[cfg(feature = "http")]
-pub(crate) async fn connect(_: std::path::PathBuf) -> io::Result<mcpwire_driver::http::Socket> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "this runtime does not support Unix sockets"))
+pub(crate) fn connect(_: std::path::PathBuf) -> Ready<io::Result<mcpwire_driver::http::Socket>> {
+    ready(Err(io::Error::new(io::ErrorKind::Unsupported, "this runtime does not support Unix sockets")))
 }

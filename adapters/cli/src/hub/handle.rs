@@ -45,7 +45,7 @@ enum Backend {
     /// A hub in the process of the command. The hub ends with the command, even after a failure or an interrupt.
     InProcess(HubService),
     /// A connection to the running hub of `mcpwire hub run`, in another process.
-    Remote(Client),
+    Remote(Box<Client>),
 }
 
 impl Backend {
@@ -82,7 +82,7 @@ impl HubHandle {
         let foreground = Foreground::start()?;
         let backend = if let Some(mut client) = foreground.finish(async || Client::connect(&layout))? {
             client.listen(answerer, &console);
-            Backend::Remote(client)
+            Backend::Remote(Box::new(client))
         } else {
             // Opening may take long, because it ends the processes that an earlier hub has left.
             let opened = foreground.wait(Hub::open(hub_options(&layout, options, handlers)));
@@ -100,7 +100,7 @@ impl HubHandle {
             console: Console::new(options),
             json: options.json,
             foreground,
-            backend: Backend::Remote(client),
+            backend: Backend::Remote(Box::new(client)),
         };
         Ok(client.map(handle))
     }
