@@ -3,6 +3,8 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(not(target_os = "linux"))]
+mod not_linux;
 #[cfg(all(unix, not(target_os = "linux")))]
 mod other_unix;
 #[cfg(windows)]
@@ -13,13 +15,19 @@ use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
 use linux as system;
+#[cfg(target_os = "linux")]
+use linux as whole_table;
+#[cfg(not(target_os = "linux"))]
+use not_linux as whole_table;
 #[cfg(all(unix, not(target_os = "linux")))]
 use other_unix as system;
 #[cfg(windows)]
 use windows as system;
 
-pub(crate) use system::{kill, marked};
-pub use system::{peak_memory, process_exists};
+pub(crate) use system::kill;
+pub use system::process_exists;
+pub(crate) use whole_table::marked;
+pub use whole_table::peak_memory;
 
 /// A process that was killed may take a moment to go; one that is left stays.
 const GRACE: Duration = Duration::from_secs(60);
@@ -40,7 +48,7 @@ pub fn has_ended(pid: u32) -> bool {
 /// is not told apart, but it does not stay.
 pub(crate) fn left_over(word: &str) -> Vec<u32> {
     let begin = Instant::now();
-    let mut left: Vec<u32> = marked(word).into_iter().chain(system::ended_children()).collect();
+    let mut left: Vec<u32> = marked(word).into_iter().chain(whole_table::ended_children()).collect();
     while !left.is_empty() && begin.elapsed() < GRACE {
         thread::sleep(Duration::from_millis(2));
         left.retain(|pid| process_exists(*pid));

@@ -99,9 +99,9 @@ mod private {
 
     /// Creates a directory that only this user can enter, and its missing parent directories.
     ///
-    /// A new directory that is not below the profile directory of the user would let others in: directories below `C:\` can be
-    /// read by all users. So the first one that is created is closed to them, and the others inherit that. A directory that exists
-    /// is left as it is.
+    /// All users can read directories below `C:\`. So outside of the user's profile directory, the outermost of the new
+    /// directories is closed to other users, and the directories in it inherit that. A directory that exists already is not
+    /// changed.
     pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
         let path = absolute(path)?;
         let missing = path.ancestors().take_while(|directory| !directory.exists());

@@ -5,6 +5,8 @@ use std::io::{self, BufRead as _};
 use std::os::windows::io::AsHandle as _;
 use std::process;
 
+use filedescriptor::{FileDescriptor, StdioDescriptor};
+
 use crate::Arguments;
 
 /// Returns a second handle of standard output.
@@ -29,9 +31,17 @@ pub(crate) fn wait_for_input() {
 }
 
 pub(crate) fn close_input() {
-    unimplemented!("a process cannot close its standard streams here without unsafe code");
+    replace(StdioDescriptor::Stdin);
 }
 
+/// Returns where output goes from now on.
 pub(crate) fn close_output() -> File {
-    unimplemented!("a process cannot close its standard streams here without unsafe code");
+    replace(StdioDescriptor::Stdout)
+}
+
+/// Closes a standard stream, and puts the device that is always empty in its place. Returns that device.
+fn replace(stream: StdioDescriptor) -> File {
+    let nothing = File::options().read(true).write(true).open("NUL").expect("NUL opens");
+    drop(FileDescriptor::redirect_stdio(&nothing, stream).expect("a standard stream can be replaced"));
+    nothing
 }

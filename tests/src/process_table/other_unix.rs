@@ -12,15 +12,3 @@ pub(crate) fn kill(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("it is a process id");
     kill_process(pid, Signal::KILL).expect("the process is ours");
 }
-
-pub fn peak_memory() -> Option<usize> {
-    None
-}
-
-pub(crate) fn marked(_: &str) -> Vec<u32> {
-    Vec::new()
-}
-
-pub(crate) fn ended_children() -> impl Iterator<Item = u32> {
-    std::iter::empty()
-}

@@ -26,15 +26,3 @@ pub(crate) fn kill(pid: u32) {
     command.args(["/F", "/PID", &pid.to_string()]).stdin(Stdio::null()).stdout(Stdio::null());
     assert!(command.status().expect("Windows has taskkill").success(), "the process is ours");
 }
-
-pub fn peak_memory() -> Option<usize> {
-    None
-}
-
-pub(crate) fn marked(_: &str) -> Vec<u32> {
-    Vec::new()
-}
-
-pub(crate) fn ended_children() -> impl Iterator<Item = u32> {
-    std::iter::empty()
-}

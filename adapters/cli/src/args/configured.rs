@@ -198,7 +198,7 @@ pub(crate) enum HubCommand {
     },
     /// Run all enabled servers in the background, until `mcpwire hub stop`
     Start,
-    /// End the running hub and its servers; if none is running, the exit status is 0 too
+    /// End the running hub and its servers (exit status 0 also if no hub is running)
     Stop,
     /// End the running hub, and start it in the background
     Restart,
@@ -239,7 +239,7 @@ pub(crate) enum Manager {
 }
 
 impl Manager {
-    /// The one of this system.
+    /// The manager of services of this operating system.
     pub(crate) const USUAL: Manager = if cfg!(windows) {
         Manager::Registry
     } else if cfg!(target_vendor = "apple") {

@@ -112,11 +112,13 @@ impl Target {
         if let Some(url) = &self.url {
             return format!("--url {}", text::word(&text::url_without_query(url)));
         }
-        if self.command.is_empty() {
-            return String::new();
-        }
+        self.program().map_or(String::new(), |program| format!("-- {program}"))
+    }
+
+    /// Returns the command line of the server's process, if the target has one.
+    pub(crate) fn program(&self) -> Option<String> {
         let words: Vec<String> = self.command.iter().map(|word| text::word(word)).collect();
-        format!("-- {}", words.join(" "))
+        (!words.is_empty()).then(|| words.join(" "))
     }
 
     /// Returns a command line of this tool for the same server, such as `mcpwire tools things` or `mcpwire tools --demo`. `words`

@@ -160,7 +160,7 @@ impl Failure {
     /// Converts the hub error of a tool call or another request to a server to the failure of a command.
     ///
     /// If the server was running, a failed connection has the exit status `CONNECTION_FAILED` instead of `NOT_CONNECTED`. The message
-    /// names the server if `error` is the text of the MCP client, which names only the request.
+    /// begins with the name of the server: the message of the MCP client names only the request.
     pub(crate) fn from_hub_request(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
         let mut failure = Self::from_hub(error);

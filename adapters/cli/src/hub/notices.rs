@@ -109,7 +109,8 @@ pub(crate) async fn listen<R>(
                 None => break,
             },
             notification = notifications.next() => match notification {
-                // Those of changes may be for other subscriptions over this connection.
+                // A notification of a change may be for another subscription over this connection. `changes` yields those for
+                // this one.
                 Some(notification) if is_subscribed && CHANGES.contains(&notification.method()) => {}
                 Some(notification) => tell(Notice::of(&notification)),
                 None => break,

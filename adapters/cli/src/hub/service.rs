@@ -43,8 +43,8 @@ impl HubService {
         Self { hub, usage: Arc::default(), end: Arc::default() }
     }
 
-    /// Performs a request and returns the result as JSON. Tells of the notifications that
-    /// the request is about.
+    /// Performs a request and returns the result as JSON. Calls `tell` with the notifications of a call, a task or a
+    /// subscription.
     pub(super) async fn answer(&self, request: Request, tell: OnNotice<'_>) -> Result<Json, HubError> {
         let hub = &self.hub;
         match request {

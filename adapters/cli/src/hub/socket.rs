@@ -63,8 +63,8 @@ impl Client {
         other.stream.read_line(&mut String::new()).await.map(drop).map_err(lost)
     }
 
-    /// Sends a request to the running hub and waits for the response. Tells of the notifications that
-    /// the hub passes on.
+    /// Sends a request to the running hub and waits for the response. Calls `tell` with each notification that the hub passes
+    /// on.
     ///
     /// If this process ends before the response arrives, the hub cancels the tool call.
     pub(super) async fn ask(&mut self, request: &Request, tell: OnNotice<'_>) -> Result<Json, HubError> {

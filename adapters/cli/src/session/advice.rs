@@ -20,7 +20,7 @@ fn advice(error: &Error, target: &Target, has_token: bool) -> Option<String> {
     // A configured server has its URL and its command in `servers.json`.
     let shown = target.server.as_ref().map(|_| target.command("server show", ""));
     let url = shown.clone().or(target.url.as_deref().map(text::url_without_query)).unwrap_or_default();
-    let program = shown.or_else(|| Some(target.to_words().strip_prefix("-- ")?.to_owned()));
+    let program = shown.or_else(|| target.program());
     match error.cause() {
         // What the server wrote on stderr says why it has ended.
         Cause::Connect(ConnectError::Closed)

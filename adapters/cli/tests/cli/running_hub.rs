@@ -415,7 +415,7 @@ fn several_listen_to_the_session_that_calls_use() {
         for listener in &listeners {
             listener.wait_for_stderr("listening: tools (Ctrl-C ends it)");
         }
-        // It reads nothing.
+        // This listener reads nothing.
         let mut slow = connect(&place);
         slow.write_all(b"{\"ask\":\"listen\",\"server\":\"teller\",\"resources\":[]}\n").unwrap();
 
@@ -430,7 +430,7 @@ fn several_listen_to_the_session_that_calls_use() {
             has_told(listener, 1);
         }
         let [first, second, third] = listeners;
-        // One ends, and one is killed.
+        // The first listener is interrupted, and the second is killed.
         first.interrupt().gives(0, &format!("tools changed\n[info] {told}"));
         second.signal(rustix::process::Signal::KILL);
         second.finish();

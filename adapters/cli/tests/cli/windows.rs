@@ -36,7 +36,7 @@ fn commands_share_a_hub_in_the_background() {
 fn a_file_that_no_hub_holds_open_is_not_believed() {
     let place = Place::with_demo();
     fs::create_dir_all(place.path().join("state")).unwrap();
-    // As a hub leaves it whose machine has lost its power.
+    // After a power failure, the file of the last hub is still there.
     place.write("state/hub.port", format!("9 {}", "0".repeat(64)));
     place.run("hub status").exits(3);
     place.run("hub start").exits(0);

@@ -1,5 +1,5 @@
-//! Sends requests other than tool calls to servers, such as `resources/read`. [`RunningServer`]: the client of a server, for all
-//! others.
+//! Sends requests other than tool calls to servers, such as `resources/read`. [`RunningServer`]: the client of a server, for
+//! requests that [`Hub`] has no method for.
 
 use std::future::Future;
 use std::pin::pin;
@@ -19,7 +19,7 @@ use crate::config::{McpConfig, Timeouts};
 use crate::tasks::hub_has_ended;
 use crate::{ErrorKind, HubError, Uuid};
 
-/// The client of a running server, for what a hub has no method for: subscriptions, notifications, tasks. Created by
+/// The client of a running server, for requests that [`Hub`] has no method for: subscriptions, notifications, tasks. Created by
 /// [`Hub::running_server`].
 ///
 /// While this value exists, a request counts as in flight: the hub does not let the server sleep, and does not check whether it
@@ -68,7 +68,7 @@ impl RunningServer {
 }
 
 impl Hub {
-    /// Returns the client of a server, for what the hub has no method for. Waits until the server runs, but at most for `timeout`,
+    /// Returns the client of a server, for requests that the hub has no method for. Waits until the server runs, but at most for `timeout`,
     /// and starts a sleeping server.
     ///
     /// With `tool`, this counts as a call of that tool, which the server's configuration may deny or limit. The callbacks of the

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_refused_what_it_would_not_get_unchanged() {
+    fn arguments_that_a_script_would_change_are_refused() {
         assert_eq!(refusal("C:\\x\\tool.exe", &["50%", "a\nb"]), None);
         assert_eq!(refusal("C:\\x\\tool.cmd", &["plain", "a b", "\"&|<>^!()"]), None);
         for (program, arguments, expected) in [
