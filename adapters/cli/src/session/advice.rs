@@ -21,10 +21,12 @@ fn advice(error: &Error, target: &Target, has_token: bool) -> Option<String> {
     let shown = target.server.as_ref().map(|_| target.command("server show", ""));
     let url = shown.clone().or(target.url.as_deref().map(text::url_without_query)).unwrap_or_default();
     let program = shown.or_else(|| target.program());
+    // What the server wrote on stderr says why it has ended.
+    let is_silent = error.process().is_none_or(|process| process.stderr_tail().is_empty());
     match error.cause() {
-        // What the server wrote on stderr says why it has ended.
-        Cause::Connect(ConnectError::Closed)
-            if error.process().is_none_or(|process| process.stderr_tail().is_empty()) =>
+        Cause::Connect(cause)
+            if program.is_some()
+                && (error.invalid_messages().is_some() || is_silent && matches!(cause, ConnectError::Closed)) =>
         {
             return program.map(|program| format!("Is it an MCP server? See what it does: {program}"));
         }

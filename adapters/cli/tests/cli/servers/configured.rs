@@ -106,6 +106,8 @@ fn a_server_that_hangs_or_speaks_no_mcp_is_named_and_delays_no_other() {
     tools.says(&["server `hangs`: handshake timed out after 1 s", babbled]);
     let info = place.run("info babbles --timeout 1s").exits(5);
     info.says(&["handshake timed out after 1 s", babbled]);
+    let direct = place.run(&["info", "--timeout", "1s", "--", "sh", "-c", "echo hello; cat >/dev/null"]).exits(5);
+    direct.says(&["1 message that is not MCP: hello", "Is it an MCP server? See what it does: sh -c"]);
     place.run("call demo add a=2 b=40 --timeout 20s").gives(0, "42\n");
     let doctor = place.run("server doctor --timeout 1s").exits(3);
     doctor.shows(&["ok demo", "failed hangs: handshake timed out after 1 s"]);
