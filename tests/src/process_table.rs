@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
-mod not_linux;
+mod other;
 #[cfg(all(unix, not(target_os = "linux")))]
 mod other_unix;
 #[cfg(windows)]
@@ -18,7 +18,7 @@ use linux as system;
 #[cfg(target_os = "linux")]
 use linux as whole_table;
 #[cfg(not(target_os = "linux"))]
-use not_linux as whole_table;
+use other as whole_table;
 #[cfg(all(unix, not(target_os = "linux")))]
 use other_unix as system;
 #[cfg(windows)]
