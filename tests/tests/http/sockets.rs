@@ -187,9 +187,12 @@ fn who_gives_up_closes_the_stream<A: Adapter>() {
     let failure = client.call_and_cancel(Call::new("echo"), &lines, "begun");
     assert_eq!(failure.kind, ErrorKind::Cancelled, "{failure}");
     until(&mut client, || web.left() == 1);
-    let late = client.call(Call::new("echo").timeout(Duration::from_millis(50))).unwrap_err();
-    assert_eq!(late.kind, ErrorKind::Timeout, "{late}");
-    until(&mut client, || web.left() == 2);
+    // On a busy machine, the time can be over before the server gets the call.
+    while lines.all().len() == 1 {
+        let late = client.call(Call::new("echo").timeout(Duration::from_millis(50))).unwrap_err();
+        assert_eq!(late.kind, ErrorKind::Timeout, "{late}");
+    }
+    until(&mut client, || web.left() == lines.all().len());
     assert_eq!(web.count("notifications/cancelled"), 0, "the end of the stream says it");
 }
 
